@@ -1,0 +1,105 @@
+-- What the command line and the API read and steer. Keyset pages, short transactions.
+
+-- name: create_crawl
+INSERT INTO crawls(uuid, seeds, settings, fingerprint, state, created_at, running_since) VALUES (?, ?, ?, ?, 'running', ?, ?) RETURNING id;
+
+-- name: seeded
+UPDATE crawls SET seeding = 0 WHERE id = ?;
+
+-- name: crawl
+SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls WHERE id = ? AND NOT deleted;
+
+-- name: crawls
+SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls WHERE NOT deleted ORDER BY id;
+
+-- name: open_crawls
+SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls
+WHERE state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id;
+
+-- name: unfinished
+SELECT id FROM crawls WHERE fingerprint = ? AND state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id DESC LIMIT 1;
+
+-- name: steer
+UPDATE crawls SET state = :state, reason = :reason, control = (SELECT version FROM control),
+  active_ms = active_ms + iif(:state = 'running', 0, coalesce(:now - running_since, 0)),
+  running_since = iif(:state = 'running', coalesce(running_since, :now), NULL)
+WHERE id = :crawl AND state IN ('running', 'paused', 'ending');
+
+-- name: unpark
+UPDATE queues SET held = 0 WHERE crawl = ? AND held = -1 AND due IS NOT NULL;
+
+-- name: set_settings
+UPDATE crawls SET settings = ?, control = (SELECT version FROM control) WHERE id = ?;
+
+-- name: lagging
+-- Living sessions that have not yet seen a control version; their liveness is checked by the caller.
+SELECT id, session FROM workers WHERE fenced_at IS NULL AND control_seen < ?;
+
+-- name: tallies
+SELECT name, sum(n) FROM tallies WHERE crawl = ? GROUP BY name;
+
+-- name: in_flight
+SELECT count(*) FROM workers w, json_each(w.in_flight) j JOIN urls u ON u.id = json_extract(j.value, '$[0]') WHERE w.fenced_at IS NULL AND u.crawl = ? AND u.state = 0;
+
+-- name: refusals
+SELECT host, reason, n FROM refusals WHERE crawl = ? ORDER BY n DESC;
+
+-- name: url_columns
+SELECT u.id, u.url, u.state, u.reason, p.status, p.content_type, u.depth, u.parent, u.raw, p.title, p.content_hash, p.body_bytes, p.fetched_at, p.total_ms, u.tries,
+  f.name, p."offset", p.length, p.redirect_to, q.host, u.kind, u.not_before, p.error
+FROM urls u JOIN queues q ON q.id = u.queue LEFT JOIN pages p ON p.id = u.page LEFT JOIN archive_files f ON f.id = p.file
+WHERE;
+
+-- name: page_facts
+SELECT p.facts, p.ip, p.protocol, p.charset, p.wire_bytes, p.dns_ms, p.connect_ms, p.tls_ms, p.first_byte_ms, p.total_ms, p.truncated, p.links, p.refused
+FROM pages p WHERE p.id = (SELECT page FROM urls WHERE id = ?);
+
+-- name: claims
+SELECT w.id, j.value FROM workers w, json_each(w.in_flight) j WHERE w.fenced_at IS NULL;
+
+-- name: robots
+SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE origin = ?2 AND host = ?1;
+
+-- name: host
+SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, addresses, cnames FROM hosts WHERE host = ?;
+
+-- name: queue_columns
+SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND state = 0 LIMIT :open_max)), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
+FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = :crawl AND;
+
+-- name: workers
+SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, w.fenced_at, (SELECT count(*) FROM partitions WHERE owner = w.id), json_array_length(w.in_flight), w.flush_seq, w.session
+FROM workers w ORDER BY w.id DESC LIMIT 1000;
+
+-- name: suspect
+UPDATE urls SET crashes = crashes + 1 WHERE id = ? AND state = 0;
+
+-- name: mark_deleted
+UPDATE crawls SET deleted = 1, state = 'cancelled', control = (SELECT version FROM control) WHERE id = ?;
+
+-- name: files_of_crawl
+SELECT DISTINCT f.name FROM urls u JOIN pages p ON p.id = u.page JOIN archive_files f ON f.id = p.file WHERE u.crawl = ?;
+
+-- name: files_of_others
+SELECT DISTINCT f.name FROM urls u JOIN pages p ON p.id = u.page JOIN archive_files f ON f.id = p.file WHERE u.crawl <> ?;
+
+-- name: forget_file
+DELETE FROM archive_files WHERE name = ?;
+
+-- name: archived
+SELECT p.id, p.url, f.name, p."offset", p.length, p.content_hash FROM pages p JOIN archive_files f ON f.id = p.file WHERE p.id > ? ORDER BY p.id LIMIT ?;
+
+-- name: archive_files
+SELECT name, worker, open, cut FROM archive_files ORDER BY id;
+
+-- name: stranded
+SELECT u.id, u.url FROM urls u JOIN queues q ON q.id = u.queue WHERE u.state = 0 AND q.due IS NULL AND NOT EXISTS(SELECT 1 FROM arrivals a WHERE a.queue = q.id) LIMIT 20;
+
+-- name: ended_without_page
+SELECT u.id, u.url FROM urls u WHERE u.state IN (1, 2, 3, 4, 5) AND NOT EXISTS(SELECT 1 FROM pages p WHERE p.id = u.page AND p.url = u.id) LIMIT 20;
+
+-- name: pages_without_url
+SELECT p.id, p.url FROM pages p WHERE NOT EXISTS(SELECT 1 FROM urls u WHERE u.id = p.url AND u.page = p.id) LIMIT 20;
+
+-- name: counted
+SELECT state, count(*) FROM urls WHERE crawl = ? GROUP BY state;

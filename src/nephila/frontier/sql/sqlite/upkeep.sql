@@ -1,0 +1,29 @@
+-- Completion, limits, deletion.
+
+-- name: running
+SELECT id, state, reason, seeding, running_since, active_ms,
+  json_extract(settings, '$.limits.max_seconds'), json_extract(settings, '$.limits.max_bytes') FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted;
+
+-- name: has_open
+-- Exact: parent and children commit together, and `due` is set while a queue has open rows or is held.
+SELECT EXISTS(SELECT 1 FROM queues INDEXED BY queues_active WHERE crawl = ?1 AND due IS NOT NULL) OR EXISTS(SELECT 1 FROM arrivals WHERE crawl = ?1);
+
+-- name: end_crawl
+UPDATE crawls SET state = ?, ended_at = ?, active_ms = active_ms + coalesce(? - running_since, 0), running_since = NULL, control = (SELECT version FROM control) WHERE id = ?;
+
+-- name: bytes
+SELECT coalesce(sum(n), 0) FROM tallies WHERE crawl = ? AND name = 'bytes';
+
+-- name: purge_urls
+DELETE FROM urls WHERE id IN (SELECT id FROM urls WHERE queue IN (SELECT id FROM queues WHERE crawl = ?1) LIMIT ?2) RETURNING page;
+
+-- name: purge_page
+DELETE FROM pages WHERE id = ?;
+
+-- name: purge_rest
+DELETE FROM tallies WHERE crawl = ?1;
+DELETE FROM refusals WHERE crawl = ?1;
+DELETE FROM grants WHERE crawl = ?1;
+DELETE FROM arrivals WHERE crawl = ?1;
+DELETE FROM queues WHERE crawl = ?1;
+DELETE FROM crawls WHERE id = ?1;

@@ -1,0 +1,152 @@
+-- The statements of a worker's flush, in the order of its transaction. `-- many` marks a row template that is repeated.
+
+-- name: fence
+-- The fence: no row means that this batch was committed before, or that the session is fenced.
+UPDATE workers SET flush_seq = :seq, seen_at = :now, control_seen = :control_seen, in_flight = :in_flight
+WHERE id = :worker AND flush_seq = :seq - 1 AND fenced_at IS NULL;
+
+-- name: session
+SELECT flush_seq, fenced_at FROM workers WHERE id = ?;
+
+-- name: end_url
+-- The permit: only an open row gets an outcome.
+UPDATE urls SET state = ?, reason = ?, tries = ?, page = ? WHERE id = ? AND state = 0;
+
+-- name: last_page
+SELECT coalesce(max(id), 0) FROM pages;
+
+-- name: insert_pages many
+INSERT INTO pages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
+
+-- name: find_queues
+SELECT host, id FROM queues WHERE crawl = ?1 AND host IN (SELECT value FROM json_each(?2));
+
+-- name: insert_queue
+INSERT INTO queues(crawl, host, part, due) VALUES (?, ?, ?, ?) RETURNING id;
+
+-- name: insert_urls many
+INSERT INTO urls(crawl, queue, key, prio, url, depth, kind, hops, parent, raw) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING;
+
+-- name: wake_queue
+-- A free queue of ours that got rows. (A resting host's owner will send it back to rest.)
+UPDATE queues SET due = ?1 WHERE id = ?2 AND held = 0 AND (due IS NULL OR due > ?1);
+
+-- name: insert_arrival
+INSERT INTO arrivals(part, queue, crawl) VALUES (?, ?, ?);
+
+-- name: retry_url
+UPDATE urls SET not_before = ?, tries = ?, crashes = ?, reason = ? WHERE id = ? AND state = 0;
+
+-- name: upsert_host
+INSERT INTO hosts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+ON CONFLICT DO UPDATE SET next_at = excluded.next_at, delay_ms = excluded.delay_ms, latency_ms = excluded.latency_ms, slowdown = excluded.slowdown,
+  errors = excluded.errors, strikes = excluded.strikes, nxdomain = excluded.nxdomain, crawl_delay_ms = excluded.crawl_delay_ms,
+  rest_reason = excluded.rest_reason, requests = excluded.requests,
+  addresses = iif(excluded.addresses = '', addresses, excluded.addresses), cnames = iif(excluded.addresses = '', cnames, excluded.cnames);
+
+-- name: upsert_robots
+INSERT INTO robots(host, origin, access, status, body, expires_at, failures, detail, fetched_at) VALUES (?,?,?,?,?,?,?,?,?)
+ON CONFLICT DO UPDATE SET access = excluded.access, status = excluded.status, body = excluded.body, expires_at = excluded.expires_at,
+  failures = excluded.failures, detail = excluded.detail, fetched_at = excluded.fetched_at, version = version + (body IS NOT excluded.body);
+
+-- name: end_rows
+-- A chunk of a queue's open rows ends without a request.
+UPDATE urls SET state = :state, reason = :reason WHERE id IN (SELECT id FROM urls WHERE queue = :queue AND state = 0 LIMIT :chunk);
+
+-- name: mark_dead
+UPDATE queues SET dead = ? WHERE id = ?;
+
+-- name: first_open
+SELECT not_before FROM urls INDEXED BY urls_open WHERE queue = ? AND state = 0 ORDER BY not_before LIMIT 1;
+
+-- name: release_queue
+UPDATE queues SET held = 0, due = ?, fetched = ? WHERE id = ? AND held = ?;
+
+-- name: take_arrivals
+DELETE FROM arrivals WHERE part IN (SELECT value FROM json_each(?)) RETURNING queue;
+
+-- name: due_queues
+-- Free queues with due work in our partitions; each partition is one range of the index.
+SELECT q.id, q.crawl, q.host, q.fetched, q.dead FROM json_each(:parts) p CROSS JOIN queues q ON q.id IN
+  (SELECT id FROM queues INDEXED BY queues_due WHERE part = p.value AND held = 0 AND due <= :now AND due IS NOT NULL ORDER BY due LIMIT :each)
+LIMIT :limit;
+
+-- name: hold_queue
+-- The worker's id, or -1: parked while its crawl is paused.
+UPDATE queues SET held = ? WHERE id = ?;
+
+-- name: rest_queue
+-- Nothing to do now: due at its first retry, or never until something arrives.
+UPDATE queues SET held = 0, due = ? WHERE id = ?;
+
+-- name: open_rows
+SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open WHERE queue = ? AND state = 0 AND not_before = 0 ORDER BY prio, id LIMIT ?;
+
+-- name: retry_rows
+SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open
+WHERE queue = ? AND state = 0 AND not_before BETWEEN 1 AND ? ORDER BY not_before, prio, id LIMIT ?;
+
+-- name: host
+SELECT next_at, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests FROM hosts WHERE host = ?;
+
+-- name: robots_of_host
+SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host = ?;
+
+-- name: next_due
+SELECT min(due) FROM queues INDEXED BY queues_due WHERE part = ? AND held = 0 AND due IS NOT NULL;
+
+-- name: free_lost
+-- After a lost answer: what is marked as ours but not in our hands is free again.
+UPDATE queues SET held = 0 WHERE part IN (SELECT value FROM json_each(?1)) AND held = ?2 AND due IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?3));
+
+-- name: use_grant
+UPDATE grants SET pages = pages - ? WHERE crawl = ? AND worker = ?;
+
+-- name: grant_of
+SELECT pages FROM grants WHERE crawl = ? AND worker = ?;
+
+-- name: pages_left
+SELECT coalesce(json_extract(settings, '$.limits.max_pages'), 9223372036854775807) - pages_granted FROM crawls WHERE id = ?;
+
+-- name: grant_pages
+UPDATE crawls SET pages_granted = pages_granted + ? WHERE id = ?;
+
+-- name: add_grant
+INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET pages = pages + excluded.pages;
+
+-- name: granted_unused
+SELECT coalesce(sum(pages), 0) FROM grants WHERE crawl = ?;
+
+-- name: urls_left
+SELECT json_extract(settings, '$.limits.max_urls') - urls_granted FROM crawls WHERE id = ? AND json_extract(settings, '$.limits.max_urls') IS NOT NULL;
+
+-- name: grant_urls
+UPDATE crawls SET urls_granted = urls_granted + ?1, limited_by = iif(?2, 'max_urls', limited_by) WHERE id = ?3;
+
+-- name: end_crawl_at_limit
+UPDATE crawls SET state = 'ending', reason = ?1, limited_by = ?2, control = (SELECT version FROM control) WHERE id = ?3 AND state IN ('running', 'paused');
+
+-- name: open_crawls
+SELECT id, state, reason FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted;
+
+-- name: bump_control
+UPDATE control SET version = version + 1;
+
+-- name: control_version
+SELECT version FROM control;
+
+-- name: add_tally
+INSERT INTO tallies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n;
+
+-- name: add_refusal
+INSERT INTO refusals VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n;
+
+-- name: join_host
+UPDATE crawls SET joined_hosts = json_insert(joined_hosts, '$[#]', ?1), control = (SELECT version FROM control)
+WHERE id = ?2 AND ?1 NOT IN (SELECT value FROM json_each(joined_hosts));
+
+-- name: add_archive_file
+INSERT INTO archive_files(name, worker, bytes) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes RETURNING id;
+
+-- name: hand_back
+UPDATE partitions SET owner = NULL, forced_at = NULL WHERE part = ? AND owner = ?;

@@ -1,0 +1,355 @@
+"""The worker's side of the SQLite store: one session, one transaction per flush."""
+
+import json
+import os
+import secrets
+import struct
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+
+from nephila.errors import Fenced, UsageError
+from nephila.frontier.sqlite.connection import Database
+from nephila.frontier.sqlite.inserter import Inserter, insert_many
+from nephila.frontier.sqlite.rows import crawl_of
+from nephila.frontier.statements import statements
+from nephila.frontier.store import Batch, Crawl, Flushed, HostClock, HostRecord, Outcome, Release, RobotsRecord, Row, Window, WorkerInfo
+from nephila.models import STATE_CODES, Child, Kind, PageRecord, Reason, UrlState
+from nephila.policy.balance import Lease, balance
+from nephila.policy.politeness import Pace
+
+SQL = statements("sqlite", "worker")
+SESSION_SQL = statements("sqlite", "session")
+CATALOG_SQL = statements("sqlite", "catalog")
+
+END_CHUNK = 2000  # open rows that one flush ends without a request: keeps a transaction far below 0.5 s
+PARKED = -1
+KINDS = {kind.value: kind for kind in Kind}
+
+Tallies = Counter[tuple[int, str]]
+Ended = list[tuple[int, Outcome]]  # the id of the page, the outcome
+
+
+class SqliteFrontier:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.worker = 0
+        self._session = ""
+        self._lock_fd = -1
+        self._parts: set[int] = set()
+        self._parts_json = "[]"
+        self._inserter = Inserter()
+        self._control = -1  # version of _crawls
+        self._crawls: dict[int, tuple[str, str]] = {}  # open crawls: state, reason
+
+    # --- session
+
+    def join(self, info: WorkerInfo) -> int:
+        self._session = secrets.token_hex(16)
+        self._lock_fd = self.database.lock_session(self._session)
+        now = self.database.clock.now_ms()
+        with self.database.write() as db:
+            self.worker = db.execute(SESSION_SQL["join"], (self._session, info.name, info.pid, info.version, now, now)).get
+        return self.worker
+
+    def lease(self, loads: dict[int, float]) -> Lease:
+        now = self.database.clock.now_ms()
+        with self.database.write() as db:
+            self._prove_unfenced(db)
+            fence_dead(self.database, db, now, self.worker)
+            db.executemany(SESSION_SQL["set_load"], [(load, part, self.worker) for part, load in sorted(loads.items())])
+            live = [worker for worker, _ in db.execute(SESSION_SQL["live"])]
+            table = db.execute(SESSION_SQL["partitions"]).fetchall()
+            moves = balance(
+                self.worker,
+                live,
+                {part: owner for part, owner, *_ in table},
+                {part: load for part, _, _, load, _ in table},
+                {part: offered for part, _, offered, *_ in table if offered is not None},
+            )
+            db.executemany(SESSION_SQL["take"], [(self.worker, part) for part in moves.take])
+            db.executemany(SESSION_SQL["offer"], [(to, part, self.worker) for part, to in moves.give])
+            if moves.take:
+                db.execute(SESSION_SQL["free_queues"], (json.dumps(moves.take), self.worker))
+            table = db.execute(SESSION_SQL["partitions"]).fetchall()
+        mine = {part: None if forced is None else max(0, now - forced) for part, owner, _, _, forced in table if owner == self.worker}
+        self._own(mine)
+        give = [part for part, owner, offered, *_ in table if owner == self.worker and offered in live and offered != self.worker]
+        return Lease(mine, give, len(live))
+
+    def leave(self) -> None:
+        with self.database.write() as db:
+            owned = [part for (part,) in db.execute(SESSION_SQL["owned"], (self.worker,))]
+            db.execute(SESSION_SQL["free_queues"], (json.dumps(owned), 0))
+            fence(db, self.worker, self.database.clock.now_ms(), forced_at=None)
+        os.close(self._lock_fd)
+        self.database.session_file(self._session).unlink(missing_ok=True)
+
+    def crawl(self, crawl_id: int) -> Crawl:
+        row = self.database.one(CATALOG_SQL["crawl"], (crawl_id,))
+        if row is None:
+            raise UsageError(f"there is no crawl {crawl_id}")
+        return crawl_of(row, self.database.clock.now_ms())
+
+    def controls(self) -> list[Crawl]:
+        return [crawl_of(row, self.database.clock.now_ms()) for row in self.database.read(CATALOG_SQL["open_crawls"])]
+
+    def _own(self, parts: Iterable[int]) -> None:
+        self._parts = set(parts)
+        self._parts_json = json.dumps(sorted(self._parts))
+
+    def _prove_unfenced(self, db: apsw.Connection) -> None:
+        if db.execute(SQL["session"], (self.worker,)).fetchall()[0][1] is not None:
+            raise Fenced("another process has taken over this session")
+
+    # --- the flush
+
+    def flush(self, batch: Batch) -> Flushed:
+        try:
+            with self.database.write() as db:
+                answer = self._flush(db, batch, self.database.clock.now_ms())
+        except BaseException:
+            self._inserter.forget()  # ids of rows that were rolled back
+            self._control = -1
+            raise
+        if batch.hand_back:
+            self._own(self._parts - set(batch.hand_back))
+        return answer
+
+    def _flush(self, db: apsw.Connection, batch: Batch, now: int) -> Flushed:
+        """The order matters: permits before children, children before releases, releases before loading."""
+        if not self._fence(db, batch, now):
+            return self._repeated(db)
+        answer, tallies, refusals = Flushed(), Counter(batch.tallies), Counter(batch.refusals)
+        ended = self._end(db, batch.outcomes, tallies, answer)
+        self._insert_children(db, ended, now, tallies, refusals)
+        self._insert_pages(db, ended, batch)
+        db.executemany(SQL["retry_url"], [(now + r.in_ms, r.tries, r.crashes, r.reason, r.url_id) for r in batch.retries])
+        db.executemany(SQL["upsert_host"], [_host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)])
+        self._store_robots(db, batch, now)
+        db.executemany(SQL["mark_dead"], [(reason, queue) for queue, reason in batch.deaths])
+        self._release(db, batch.released, now)
+        self._grant_pages(db, ended, batch, answer)
+        self._join_hosts(db, batch)
+        for part in batch.hand_back:
+            db.execute(SQL["hand_back"], (part, self.worker))
+        if batch.holding is not None:
+            db.execute(SQL["free_lost"], (self._parts_json, self.worker, json.dumps(batch.holding)))
+        self._take_arrivals(db, now, answer)
+        answer.control = self._see_control(db)
+        self._load(db, batch, now, tallies, answer)
+        db.executemany(SQL["add_tally"], [(crawl, self.worker, name, n) for (crawl, name), n in sorted(tallies.items())])
+        db.executemany(SQL["add_refusal"], [(*where, n) for where, n in sorted(refusals.items())])
+        return answer
+
+    def _fence(self, db: apsw.Connection, batch: Batch, now: int) -> bool:
+        shown = json.dumps(batch.in_flight, separators=(",", ":"))
+        db.execute(SQL["fence"], {"seq": batch.seq, "now": now, "control_seen": batch.control_seen, "in_flight": shown, "worker": self.worker})
+        if db.changes() == 1:
+            return True
+        seq, fenced_at = db.execute(SQL["session"], (self.worker,)).fetchall()[0]
+        if fenced_at is not None or seq != batch.seq:
+            raise Fenced(f"session of worker {self.worker} was taken over (flush {batch.seq}, stored {seq})")
+        return False
+
+    def _repeated(self, db: apsw.Connection) -> Flushed:
+        grants = dict(db.execute("SELECT crawl, pages FROM grants WHERE worker = ?", (self.worker,)).fetchall())
+        return Flushed(repeated=True, grants=grants, control=db.execute(SQL["control_version"]).get)
+
+    def _see_control(self, db: apsw.Connection) -> int:
+        version = int(db.execute(SQL["control_version"]).get)
+        if version != self._control:
+            self._control = version
+            self._crawls = {crawl: (state, reason) for crawl, state, reason in db.execute(SQL["open_crawls"])}
+        return version
+
+    # --- outcomes, pages, children
+
+    def _end(self, db: apsw.Connection, outcomes: list[Outcome], tallies: Tallies, answer: Flushed) -> Ended:
+        """Outcomes that had the permit, each with the id of its page."""
+        if not outcomes:
+            return []
+        numbered = list(enumerate(outcomes, db.execute(SQL["last_page"]).get + 1))
+        before = db.total_changes()
+        db.executemany(SQL["end_url"], [(STATE_CODES[o.state], o.reason or None, o.tries, n, o.url_id) for n, o in numbered])
+        if db.total_changes() - before != len(numbered):
+            # Somebody ended a row meanwhile. The page number on a row tells whose outcome it has.
+            numbered = [(n, o) for n, o in numbered if db.execute("SELECT 1 FROM urls WHERE id = ? AND page = ?", (o.url_id, n)).fetchall()]
+            answer.refused_outcomes = len(outcomes) - len(numbered)
+        for _, outcome in numbered:
+            tallies[outcome.crawl, outcome.state.value] += 1
+        return numbered
+
+    def _insert_pages(self, db: apsw.Connection, ended: Ended, batch: Batch) -> None:
+        files = {name: db.execute(SQL["add_archive_file"], (name, self.worker, size)).get for name, size in batch.archive_files}
+        insert_many(db, SQL["insert_pages"], [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended])
+
+    def _page_values(self, number: int, outcome: Outcome, page: PageRecord, files: dict[str, int]) -> tuple[Any, ...]:
+        timing, place = page.timing, page.archive
+        refused = zlib.compress("\n".join(page.refused).encode(), 1) if page.refused else None
+        facts = json.dumps(page.facts, ensure_ascii=False, separators=(",", ":")) if page.facts else None
+        file, offset, length = (files[place.file], place.offset, place.length) if place else (None, None, None)
+        return (
+            *(number, outcome.url_id, page.status, page.content_type, page.body_bytes, page.wire_bytes, page.fetched_at),
+            *(timing.dns_ms, timing.connect_ms, timing.tls_ms, timing.first_byte_ms, timing.total_ms),
+            *(page.ip, page.protocol, page.charset, page.title, facts, page.content_hash, file, offset, length),
+            *(page.truncated, page.redirect_to, page.error, self._packed(outcome.crawl, page.links), refused),
+        )
+
+    def _packed(self, crawl: int, links: dict[str, bytes]) -> bytes | None:
+        ids = self._inserter.queue_ids
+        return b"".join(struct.pack(">QI", ids.get((crawl, host), 0), len(keys) // 8) + keys for host, keys in links.items()) or None
+
+    def _insert_children(self, db: apsw.Connection, ended: Ended, now: int, tallies: Tallies, refusals: Counter[tuple[int, str, str]]) -> None:
+        by_crawl: dict[int, list[Child]] = defaultdict(list)
+        for _, outcome in ended:
+            by_crawl[outcome.crawl] += outcome.children
+        for crawl, children in sorted(by_crawl.items()):
+            if children:
+                tallies[crawl, "urls"] += self._inserter.insert(db, crawl, children, now, refusals)
+                self._inserter.wake(db, crawl, {child.host for child in children}, self._parts, now)
+
+    # --- hosts, limits, releases
+
+    def _store_robots(self, db: apsw.Connection, batch: Batch, now: int) -> None:
+        db.executemany(SQL["upsert_robots"], [_robots_values(r, now) for r in batch.robots])
+
+    def _grant_pages(self, db: apsw.Connection, ended: Ended, batch: Batch, answer: Flushed) -> None:
+        used = Counter(outcome.crawl for _, outcome in ended if outcome.state is UrlState.VISITED)
+        for crawl, wanted in sorted(batch.grants_wanted.items()):
+            if used[crawl]:
+                db.execute(SQL["use_grant"], (used[crawl], crawl, self.worker))
+            in_hand = db.execute(SQL["grant_of"], (crawl, self.worker)).get or 0
+            left = db.execute(SQL["pages_left"], (crawl,)).get or 0
+            more = max(min(wanted - in_hand, left), -in_hand)  # negative: what this session has no use for goes back to the others
+            if more:
+                db.execute(SQL["grant_pages"], (more, crawl))
+                db.execute(SQL["add_grant"], (crawl, self.worker, more))
+            answer.grants[crawl] = in_hand + more
+            if left == more and not db.execute(SQL["granted_unused"], (crawl,)).get:
+                end_at_limit(db, crawl, Reason.LIMIT_PAGES, "max_pages")
+
+    def _release(self, db: apsw.Connection, released: list[Release], now: int) -> None:
+        for release in released:
+            db.execute(SQL["release_queue"], (self._first_due(db, release.queue, now + release.in_ms), release.fetched, release.queue, self.worker))
+
+    def _first_due(self, db: apsw.Connection, queue: int, earliest: int) -> int | None:
+        first = db.execute(SQL["first_open"], (queue,)).fetchall()
+        return max(first[0][0], earliest) if first else None
+
+    def _join_hosts(self, db: apsw.Connection, batch: Batch) -> None:
+        if batch.joined_hosts:
+            db.execute(SQL["bump_control"])
+            db.executemany(SQL["join_host"], [(host, crawl) for crawl, host in batch.joined_hosts])
+
+    # --- loading
+
+    def _take_arrivals(self, db: apsw.Connection, now: int, answer: Flushed) -> None:
+        arrived = {queue for (queue,) in db.execute(SQL["take_arrivals"], (self._parts_json,)).fetchall()}
+        db.executemany(SQL["wake_queue"], [(now, queue) for queue in sorted(arrived)])
+        answer.arrived = list(arrived)
+
+    def _load(self, db: apsw.Connection, batch: Batch, now: int, tallies: Tallies, answer: Flushed) -> None:
+        for refill in batch.refills:
+            answer.refills.append(Window(refill.queue, 0, "", self._rows(db, refill.queue, now, refill.limit)))
+        if batch.new_queues > 0 and self._parts:
+            self._load_queues(db, batch, now, tallies, answer)
+        if batch.next_due:
+            dues = [due for part in self._parts if (due := db.execute(SQL["next_due"], (part,)).get) is not None]
+            answer.next_due_in_ms = max(0, min(dues) - now) if dues else None
+
+    def _load_queues(self, db: apsw.Connection, batch: Batch, now: int, tallies: Tallies, answer: Flushed) -> None:
+        each = max(1, 4 * batch.new_queues // len(self._parts))
+        found = db.execute(SQL["due_queues"], {"parts": self._rotated_parts(), "now": now, "each": each, "limit": batch.new_queues}).fetchall()
+        held, left = [], END_CHUNK
+        for queue, crawl, host, fetched, dead in found:
+            state, reason = self._crawls.get(crawl, ("paused", ""))
+            if state == "ending" or dead:
+                left -= self._end_rows(db, queue, crawl, dead or reason, left, now, tallies)
+            elif state == "paused":
+                held.append((PARKED, queue))
+            elif rows := self._rows(db, queue, now, batch.window):
+                held.append((self.worker, queue))
+                answer.windows.append(Window(queue, crawl, host, rows, fetched))
+                answer.hosts.setdefault(host, self._host(db, host, now))
+            else:
+                db.execute(SQL["rest_queue"], (self._first_due(db, queue, 0), queue))
+        db.executemany(SQL["hold_queue"], held)
+
+    def _end_rows(self, db: apsw.Connection, queue: int, crawl: int, reason: str, chunk: int, now: int, tallies: Tallies) -> int:
+        """A chunk of open rows ends without a request; where some are left the queue stays due."""
+        if chunk <= 0:
+            return 0
+        state = {Reason.HOST_DEAD: UrlState.FAILED, Reason.CANCELLED: UrlState.CANCELLED}.get(Reason(reason), UrlState.EXCLUDED)
+        db.execute(SQL["end_rows"], {"state": STATE_CODES[state], "reason": reason, "queue": queue, "chunk": chunk})
+        ended = int(db.changes())
+        tallies[crawl, state.value] += ended
+        db.execute(SQL["rest_queue"], (self._first_due(db, queue, now), queue))
+        return ended
+
+    def _rotated_parts(self) -> str:
+        """Another start each time, so that no partition is always last."""
+        parts = sorted(self._parts)
+        start = secrets.randbelow(len(parts))
+        return json.dumps(parts[start:] + parts[:start])
+
+    def _rows(self, db: apsw.Connection, queue: int, now: int, limit: int) -> list[Row]:
+        rows = db.execute(SQL["retry_rows"], (queue, now, limit)).fetchall()
+        rows += db.execute(SQL["open_rows"], (queue, limit)).fetchall()
+        return [Row(id, url, depth, KINDS[kind], hops, tries, crashes, raw) for id, url, depth, kind, hops, tries, crashes, raw in rows]
+
+    def _host(self, db: apsw.Connection, host: str, now: int) -> HostRecord:
+        robots = [
+            RobotsRecord(origin, host, access, status, body, expires_at - now, failures, detail, fetched_at)
+            for origin, host, access, status, body, expires_at, failures, detail, fetched_at in db.execute(SQL["robots_of_host"], (host,)).fetchall()
+        ]
+        row = db.execute(SQL["host"], (host,)).fetchall()
+        if not row:
+            return HostRecord(0, Pace(), "", 0, robots)
+        next_at, latency, slowdown, errors, strikes, nxdomain, crawl_delay, override, rest, requests = row[0]
+        pace = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
+        return HostRecord(max(0, next_at - now), pace, rest, requests, robots)
+
+
+# --- pieces shared with upkeep ---------------------------------------------------------------------------------------------------------
+
+
+def fence_dead(database: Database, db: apsw.Connection, now: int, me: int = 0) -> int:
+    """Sessions whose process is gone lose everything they held; partitions remember that they were forced."""
+    fenced = 0
+    for worker, session in db.execute(SESSION_SQL["live"]).fetchall():
+        if worker != me and not database.session_alive(session):
+            fence(db, worker, now, forced_at=now)
+            database.session_file(session).unlink(missing_ok=True)
+            fenced += 1
+    return fenced
+
+
+def fence(db: apsw.Connection, worker: int, now: int, forced_at: int | None) -> None:
+    db.execute(SESSION_SQL["fence_session"], (now, worker))
+    db.execute(SESSION_SQL["free_partitions"], (forced_at, worker))
+    db.execute(SESSION_SQL["withdraw_offers"], (worker,))
+    db.execute(SESSION_SQL["return_grants"], (worker,))
+    db.execute(SESSION_SQL["drop_grants"], (worker,))
+
+
+def end_at_limit(db: apsw.Connection, crawl: int, reason: str, limited_by: str) -> bool:
+    db.execute(SQL["bump_control"])
+    db.execute(SQL["end_crawl_at_limit"], (reason, limited_by, crawl))
+    return bool(db.changes())
+
+
+def _host_values(clock: HostClock, now: int) -> tuple[Any, ...]:
+    pace = clock.pace
+    return (
+        *(clock.host, now + clock.next_in_ms, clock.delay_ms, pace.latency_ms, pace.slowdown, pace.errors, pace.strikes, pace.nxdomain),
+        *(pace.crawl_delay_ms, pace.override_ms, clock.rest_reason, clock.requests, clock.addresses, clock.cnames),
+    )
+
+
+def _robots_values(record: RobotsRecord, now: int) -> tuple[Any, ...]:
+    expires_at = now + record.expires_in_ms
+    return (record.host, record.origin, record.access, record.status, record.body, expires_at, record.failures, record.detail, record.fetched_at)

@@ -1,0 +1,339 @@
+"""The seam to the database: three protocols, split by caller, lists in and lists out.
+
+`Frontier` is the worker's, `Upkeep` may run anywhere, `Catalog` serves the command line and the API. They are synchronous: the worker calls them from
+its flush thread, so a slow database never blocks the event loop. tests/contract is their real definition.
+
+All times that cross this seam are RELATIVE milliseconds ("in 1,500 ms"), so that a worker's wrong wall clock can break neither a lease nor a host's
+rest; the store adds its own clock. Stamps that are only shown (fetched_at) are absolute.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from nephila.models import Child, CrawlState, Kind, PageRecord, UrlState
+from nephila.policy.balance import Lease
+from nephila.policy.politeness import Pace
+from nephila.profiles import CrawlSettings
+
+OPEN_COUNT_MAX = 100_000  # a host's queue is counted only so far when it is shown
+
+
+# --- what a worker says and hears ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    name: str
+    pid: int
+    version: str
+
+
+class Row(NamedTuple):
+    """An open URL as the worker holds it."""
+
+    id: int
+    url: str
+    depth: int
+    kind: Kind
+    hops: int
+    tries: int
+    crashes: int
+    raw: str | None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The end of a URL. Parent and children commit together; without the permit (an open row) neither does."""
+
+    url_id: int
+    crawl: int
+    state: UrlState
+    reason: str
+    tries: int
+    page: PageRecord | None = None
+    children: list[Child] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    url_id: int
+    crawl: int
+    in_ms: int
+    tries: int
+    crashes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostClock:
+    """What the owner of a host remembers of it over a crash."""
+
+    host: str
+    next_in_ms: int
+    delay_ms: int
+    pace: Pace
+    rest_reason: str
+    requests: int
+    addresses: str = ""
+    cnames: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRecord:
+    """The answer to robots.txt of one origin. `failures` counts attempts in a row that had no answer."""
+
+    origin: str
+    host: str
+    access: str  # rules | allow_all | hold | pending (redirected to another host, not yet answered)
+    status: int | None
+    body: bytes
+    expires_in_ms: int
+    failures: int = 0
+    detail: str = ""
+    fetched_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A queue that goes back: the store finds the time of its first open row; not before `in_ms`."""
+
+    queue: int
+    in_ms: int
+    fetched: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refill:
+    """A held queue whose window runs low. The first `limit` open rows come back, those already held among them."""
+
+    queue: int
+    limit: int
+
+
+@dataclass(slots=True)
+class Batch:
+    """Everything one flush commits, and what it asks for. `seq` makes it repeatable: the same batch may be sent again after any error."""
+
+    seq: int
+    outcomes: list[Outcome] = field(default_factory=list)
+    retries: list[Retry] = field(default_factory=list)
+    clocks: list[HostClock] = field(default_factory=list)
+    robots: list[RobotsRecord] = field(default_factory=list)
+    released: list[Release] = field(default_factory=list)
+    deaths: list[tuple[int, str]] = field(default_factory=list)  # queue, reason (host_dead, limit_host): the store ends its rows in chunks
+    tallies: dict[tuple[int, str], int] = field(default_factory=dict)
+    refusals: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    joined_hosts: list[tuple[int, str]] = field(default_factory=list)
+    archive_files: list[tuple[str, int]] = field(default_factory=list)  # name, bytes
+    in_flight: list[tuple[int, int]] = field(default_factory=list)  # url id, since ms: display only
+    control_seen: int = 0
+    hand_back: list[int] = field(default_factory=list)  # partitions with nothing held and nothing in flight
+    grants_wanted: dict[int, int] = field(default_factory=dict)  # crawl -> pages in hand that it would like to have
+    holding: list[int] | None = None  # after a lost answer: the queues really held; all others marked as ours are freed
+    refills: list[Refill] = field(default_factory=list)
+    new_queues: int = 0  # how many more queues to load
+    window: int = 0  # rows of each
+    next_due: bool = False
+
+
+@dataclass(slots=True)
+class Window:
+    """Rows of one queue, handed to the owner of its host."""
+
+    queue: int
+    crawl: int
+    host: str
+    rows: list[Row]
+    fetched: int = 0
+
+
+@dataclass(slots=True)
+class HostRecord:
+    next_in_ms: int
+    pace: Pace
+    rest_reason: str
+    requests: int
+    robots: list[RobotsRecord]
+
+
+@dataclass(slots=True)
+class Flushed:
+    repeated: bool = False  # the batch had been committed before: its answer was lost, what it loaded is not repeated
+    refills: list[Window] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    hosts: dict[str, HostRecord] = field(default_factory=dict)
+    arrived: list[int] = field(default_factory=list)  # held queues that got rows from others
+    grants: dict[int, int] = field(default_factory=dict)
+    refused_outcomes: int = 0  # had no permit any more
+    control: int = 0
+    next_due_in_ms: int | None = None
+
+
+class Frontier(Protocol):
+    """The worker's side. One session per instance."""
+
+    def join(self, info: WorkerInfo) -> int:
+        """A new session; answers the worker's id."""
+
+    def lease(self, loads: dict[int, float]) -> Lease:
+        """Renew, fence the dead, take free partitions, learn which to hand back."""
+
+    def flush(self, batch: Batch) -> Flushed:
+        """One transaction, fenced by the session's flush sequence. Raises Fenced, StoreUnavailable."""
+
+    def leave(self) -> None:
+        """End the session: everything held is free at once."""
+
+    def crawl(self, crawl_id: int) -> "Crawl":
+        """The settings and state of a crawl."""
+
+    def controls(self) -> "list[Crawl]":
+        """All crawls that are not over."""
+
+
+# --- upkeep -------------------------------------------------------------------------------------------------------------------------
+
+
+class Upkeep(Protocol):
+    def run_once(self) -> dict[str, int]:
+        """Fence the dead, end crawls that are done or over a limit; counts of what was done. Idempotent."""
+
+    def checkpoint(self) -> int:
+        """Fold the log into the database when it has grown; pages folded."""
+
+    def purge(self, crawl_id: int, rows_max: int) -> int:
+        """Delete up to so many rows of a deleted crawl; 0 when nothing is left."""
+
+
+# --- the catalogue ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    id: int
+    uuid: str
+    seeds: tuple[str, ...]
+    settings: CrawlSettings
+    state: CrawlState
+    reason: str
+    limited_by: str
+    seeding: bool
+    joined_hosts: tuple[str, ...]
+    created_at: int
+    ended_at: int | None
+    active_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRow:
+    """A URL as it is listed and exported."""
+
+    id: int
+    url: str
+    state: UrlState
+    reason: str
+    status: int | None
+    content_type: str | None
+    depth: int
+    discovered_from: int | None
+    raw_url: str | None
+    title: str | None
+    content_hash: str | None
+    bytes: int | None
+    fetched_at: int | None
+    latency_ms: float | None
+    retries: int
+    archive_file: str | None
+    archive_offset: int | None
+    archive_length: int | None
+    redirect_to: str | None
+    host: str
+    kind: Kind
+    not_before_in_ms: int
+    claimed_by: int | None
+    claimed_at: int | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UrlFilter:
+    states: tuple[UrlState, ...] = ()
+    host: str | None = None
+    status: int | None = None
+    depth: int | None = None
+    text: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    host: str
+    next_in_ms: int
+    delay_ms: int
+    requests: int
+    pace: Pace
+    rest_reason: str
+    addresses: str
+    cnames: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    host: str
+    open: int  # counted up to OPEN_COUNT_MAX
+    due_in_ms: int | None
+    held_by: int | None
+    fetched: int
+    delay_ms: int
+    dead: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    id: int
+    name: str
+    pid: int
+    version: str
+    started_at: int
+    seen_at: int
+    alive: bool
+    partitions: int
+    in_flight: int
+    flushes: int
+
+
+class Catalog(Protocol):
+    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str) -> Crawl: ...
+    def add_seeds(self, crawl_id: int, children: Iterable[Child]) -> int: ...
+    def seeded(self, crawl_id: int) -> None: ...
+    def unfinished(self, fingerprint: str) -> Crawl | None: ...
+    def crawl(self, crawl_id: int) -> Crawl: ...
+    def crawls(self) -> list[Crawl]: ...
+    def steer(self, crawl_id: int, state: CrawlState, reason: str = "") -> int:
+        """Ask for a state; answers the control version that every living session must have seen."""
+
+    def acknowledged(self, version: int) -> bool: ...
+    def change_pace(self, crawl_id: int, settings: CrawlSettings) -> int: ...
+    def tallies(self, crawl_id: int) -> dict[str, int]: ...
+    def refusals(self, crawl_id: int) -> list[tuple[str, str, int]]: ...
+    def urls(self, crawl_id: int, after: int, limit: int, where: UrlFilter) -> list[UrlRow]: ...
+    def url(self, crawl_id: int, host: str, key: bytes) -> UrlRow | None: ...
+    def url_by_id(self, url_id: int) -> UrlRow | None: ...
+    def page_facts(self, url_id: int) -> dict[str, object]: ...
+    def robots(self, origin: str) -> RobotsRecord | None: ...
+    def host(self, host: str) -> HostRow | None: ...
+    def queue(self, crawl_id: int, host: str) -> QueueRow | None: ...
+    def queues(self, crawl_id: int, limit: int) -> list[QueueRow]: ...
+    def workers(self) -> list[WorkerRow]: ...
+    def suspect(self, url_id: int) -> None:
+        """A worker died while it parsed this URL."""
+
+    def delete(self, crawl_id: int) -> list[str]:
+        """Mark as deleted; answers the archive files that no other crawl's rows name."""
+
+    def archived(self, after: int, limit: int) -> Iterator[tuple[int, int, str, int, int, bytes | None]]:
+        """(page id, url id, file, offset, length, content hash) of rows that name an archive record, by page id."""
+
+    def check(self) -> list[str]:
+        """Broken promises of the store itself; one line each."""
