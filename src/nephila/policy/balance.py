@@ -16,6 +16,7 @@ class Lease:
     )  # partition -> ms since it was forced, None: handed over in peace
     give: list[int] = field(default_factory=list)  # to hand back as soon as nothing of theirs is in flight
     workers: int = 1
+    valid_ms: float | None = None  # requests may start so long, counted from before the renewal was sent; None: as long as the process lives
 
 
 @dataclass(frozen=True, slots=True)

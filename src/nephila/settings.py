@@ -1,0 +1,213 @@
+"""How this process runs: where its data lies, how many workers, how it logs. What a crawl may do is in profiles.py.
+
+Every setting is an environment variable NEPHILA_<NAME>; an option of the command line wins over it.
+"""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, PrivateAttr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from nephila import __version__
+from nephila.errors import UsageError
+from nephila.profiles import CrawlSettings
+
+ENV_PREFIX = "NEPHILA_"
+USER_AGENT_ENV = "CRAWLER_USER_AGENT"
+STORE_SCHEMES = ("postgresql://", "postgres://", "sqlite:///")
+# One loop feeds about 3,000 pages/s, and parsing those is two cores' work: more helpers only hold memory.
+PARSERS_DEFAULT_MAX = 4
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    CONSOLE = "console"
+    JSON = "json"
+
+
+def _split(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _pairs(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise ValueError("write name=address,name=address")
+    return {name.strip().lower(): address.strip() for name, _, address in pairs}
+
+
+def _address(value: str) -> str:
+    return str(ipaddress.ip_address(value))
+
+
+def _store_url(value: str) -> str:
+    if not value.startswith(STORE_SCHEMES):
+        raise ValueError(f"it must begin with one of {', '.join(STORE_SCHEMES)}")
+    return value
+
+
+def _header_text(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("it goes into a header and must be one line of printable text")
+    return value
+
+
+Address = Annotated[str, AfterValidator(_address)]
+HeaderText = Annotated[str, Field(max_length=500), AfterValidator(_header_text)]
+
+
+class SettingLine(NamedTuple):
+    """One line of `nephila settings`."""
+
+    name: str
+    value: str
+    default: str
+    source: str  # default | env NEPHILA_X | option
+    help: str
+
+
+class ProcessSettings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, populate_by_name=True
+    )
+
+    data: Path = Field(Path("nephila-data"), description="folder of the store (nephila.db) and the archive (warc/)")
+    store: Annotated[str, AfterValidator(_store_url)] | None = Field(
+        None, description="URL of the store; unset: SQLite in the data folder"
+    )
+    archive: Path | None = Field(None, description="folder of the WARC files; unset: warc/ in the data folder")
+    workers: int = Field(
+        1, ge=0, le=256, description="worker processes to start; 0: none, workers started elsewhere do the work"
+    )
+    concurrency: int = Field(64, ge=1, le=5000, description="requests in flight per worker")
+    parsers: int | None = Field(
+        None,
+        ge=0,
+        le=64,
+        description="parsing helper processes per worker; unset: the cores left over, shared among the workers, 1 to 4",
+    )
+    flush_ms: int = Field(250, ge=1, le=60_000, description="results are committed at least this often")
+    flush_results: int = Field(500, ge=1, le=100_000, description="results that are committed at once, at most")
+    lease_seconds: float = Field(
+        15.0,
+        ge=0.5,
+        le=3600,
+        description="a worker silent for so long is replaced (PostgreSQL; SQLite uses a file lock)",
+    )
+    hosts_max: int = Field(50_000, ge=100, le=10_000_000, description="host records held in a worker's memory")
+    warc_bytes_max: int = Field(1 << 30, ge=1 << 16, le=1 << 40, description="a WARC file of this size is closed")
+    contact: HeaderText = Field(
+        "https://nephila.example/bot",
+        description="URL or mail address in the User-Agent where site owners reach you: set your own",
+    )
+    user_agent: HeaderText | None = Field(
+        None,
+        validation_alias=AliasChoices("NEPHILA_USER_AGENT", USER_AGENT_ENV),
+        description=f"User-Agent of crawls that set none (also {USER_AGENT_ENV}); unset: Nephila/<version> (+contact)",
+    )
+    resolve: Annotated[dict[str, Address], NoDecode, BeforeValidator(_pairs)] = Field(
+        {}, description="fixed addresses of names, without DNS: name=address,name=address"
+    )
+    dns_servers: Annotated[tuple[Address, ...], NoDecode, BeforeValidator(_split)] = Field(
+        (), description="addresses of the DNS servers, comma separated; unset: those of the system"
+    )
+    ca_file: Path | None = Field(None, description="PEM file of the certificate authorities; unset: the built-in ones")
+    log_level: LogLevel = Field(LogLevel.INFO, description="debug, info (one event per visit), warning or error")
+    log_format: LogFormat = Field(LogFormat.CONSOLE, description="console (for people) or json (one object per line)")
+    log_file: Path | None = Field(None, description="file that log lines are appended to, too")
+
+    _options: frozenset[str] = PrivateAttr(frozenset())
+
+    @property
+    def archive_folder(self) -> Path:
+        return self.archive or self.data / "warc"
+
+    @property
+    def parsers_per_worker(self) -> int:
+        return default_parsers(self.workers, usable_cores()) if self.parsers is None else self.parsers
+
+    def describe(self, env: Mapping[str, str] | None = None) -> list[SettingLine]:
+        present = {name.upper() for name, value in (os.environ if env is None else env).items() if value}
+        return [
+            SettingLine(
+                name,
+                _show(getattr(self, name)),
+                _show(field.default),
+                self._source(name, present),
+                field.description or "",
+            )
+            for name, field in type(self).model_fields.items()
+        ]
+
+    def _source(self, name: str, present: set[str]) -> str:
+        if name in self._options:
+            return "option"
+        found = next((env for env in env_names(name) if env in present), None)
+        return f"env {found}" if found and name in self.model_fields_set else "default"
+
+
+def env_names(name: str) -> tuple[str, ...]:
+    """The environment variables of a setting, the strongest first."""
+    own = ENV_PREFIX + name.upper()
+    return (own, USER_AGENT_ENV) if name == "user_agent" else (own,)
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def default_parsers(workers: int, cores: int) -> int:
+    return min(max((cores - workers) // max(workers, 1), 1), PARSERS_DEFAULT_MAX)
+
+
+def process_settings(options: Mapping[str, Any] | None = None) -> ProcessSettings:
+    """Defaults, then the environment, then options given on the command line (None: not given)."""
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    try:
+        settings = ProcessSettings(**given)
+    except ValidationError as error:
+        raise UsageError(_one_line(error, given)) from None
+    settings._options = frozenset(given)
+    return settings
+
+
+def user_agent_of(crawl: CrawlSettings, process: ProcessSettings) -> str:
+    """The crawl's own, else the process's, else an honest name with a way to reach the operator."""
+    return crawl.fetch.user_agent or process.user_agent or f"Nephila/{__version__} (+{process.contact})"
+
+
+def _one_line(error: ValidationError, given: Mapping[str, Any]) -> str:
+    first = error.errors()[0]
+    name = str(first["loc"][0]).lower().removeprefix(ENV_PREFIX.lower())
+    if first["type"] == "extra_forbidden":
+        return f"unknown setting {name!r}: `nephila settings` lists them all"
+    name = "user_agent" if name == USER_AGENT_ENV.lower() else name
+    where = name if name in given else env_names(name)[0]
+    return f"setting {where} cannot be {first['input']!r}: {first['msg'].removeprefix('Value error, ').lower()}"
+
+
+def _without_password(url: str) -> str:
+    password = urlsplit(url).password
+    return url.replace(f":{password}@", ":***@", 1) if password else url
+
+
+def _show(value: object) -> str:
+    if isinstance(value, dict):
+        return ",".join(f"{name}={address}" for name, address in value.items())
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "" if value is None else _without_password(str(value))

@@ -1,0 +1,138 @@
+from pathlib import Path
+
+import pytest
+
+from nephila import __version__
+from nephila.errors import UsageError
+from nephila.profiles import crawl_settings
+from nephila.settings import ProcessSettings, SettingLine, default_parsers, env_names, process_settings, user_agent_of
+
+
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ProcessSettings.model_fields:
+        for env in env_names(name):
+            monkeypatch.delenv(env, raising=False)
+
+
+def line(settings: ProcessSettings, name: str) -> SettingLine:
+    return next(line for line in settings.describe() if line.name == name)
+
+
+def test_defaults() -> None:
+    settings = process_settings()
+    assert settings.data == Path("nephila-data")
+    assert settings.archive_folder == Path("nephila-data/warc")
+    assert (settings.workers, settings.concurrency, settings.lease_seconds) == (1, 64, 15.0)
+    assert {line.source for line in settings.describe()} == {"default"}
+
+
+@pytest.mark.parametrize(
+    ("env", "text", "value"),
+    [
+        ("NEPHILA_DATA", "/srv/crawl", Path("/srv/crawl")),
+        ("NEPHILA_STORE", "postgresql://db/nephila", "postgresql://db/nephila"),
+        ("NEPHILA_WORKERS", "8", 8),
+        ("NEPHILA_PARSERS", "0", 0),
+        ("NEPHILA_RESOLVE", "A.test=127.0.0.2, b.test=::1", {"a.test": "127.0.0.2", "b.test": "::1"}),
+        ("NEPHILA_DNS_SERVERS", "127.0.0.1,::1", ("127.0.0.1", "::1")),
+        ("NEPHILA_LOG_FORMAT", "json", "json"),
+        ("NEPHILA_LOG_LEVEL", "", "info"),
+        ("CRAWLER_USER_AGENT", "Bot/2", "Bot/2"),
+    ],
+)
+def test_environment(monkeypatch: pytest.MonkeyPatch, env: str, text: str, value: object) -> None:
+    monkeypatch.setenv(env, text)
+    settings = process_settings()
+    name = "user_agent" if env == "CRAWLER_USER_AGENT" else env.removeprefix("NEPHILA_").lower()
+    assert getattr(settings, name) == value
+    assert line(settings, name).source == (f"env {env}" if text else "default")
+
+
+def test_an_option_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEPHILA_WORKERS", "8")
+    monkeypatch.setenv("NEPHILA_CONCURRENCY", "100")
+    settings = process_settings({"workers": 2, "concurrency": None})
+    assert (settings.workers, line(settings, "workers").source) == (2, "option")
+    assert (settings.concurrency, line(settings, "concurrency").source) == (100, "env NEPHILA_CONCURRENCY")
+
+
+def test_an_option_equal_to_the_default_is_still_an_option() -> None:
+    assert line(process_settings({"workers": 1}), "workers").source == "option"
+
+
+@pytest.mark.parametrize(
+    ("env", "text"),
+    [
+        ("NEPHILA_WORKERS", "many"),
+        ("NEPHILA_WORKERS", "257"),
+        ("NEPHILA_WORKERS", "-1"),
+        ("NEPHILA_CONCURRENCY", "0"),
+        ("NEPHILA_CONCURRENCY", "5001"),
+        ("NEPHILA_FLUSH_MS", "0"),
+        ("NEPHILA_LEASE_SECONDS", "0.1"),
+        ("NEPHILA_STORE", "mysql://db"),
+        ("NEPHILA_RESOLVE", "a.test"),
+        ("NEPHILA_RESOLVE", "a.test=somewhere"),
+        ("NEPHILA_DNS_SERVERS", "resolver.test"),
+        ("NEPHILA_LOG_LEVEL", "loud"),
+        ("NEPHILA_CONTACT", "me\nX-Evil: 1"),
+        ("NEPHILA_USER_AGENT", "a\nb"),
+    ],
+)
+def test_a_wrong_value_is_one_line(monkeypatch: pytest.MonkeyPatch, env: str, text: str) -> None:
+    monkeypatch.setenv(env, text)
+    with pytest.raises(UsageError) as caught:
+        process_settings()
+    message = str(caught.value)
+    assert message.startswith(f"setting {env} cannot be ") and "\n" not in message
+
+
+def test_a_password_is_not_shown() -> None:
+    settings = process_settings({"store": "postgresql://me:secret@db/nephila"})
+    assert line(settings, "store").value == "postgresql://me:***@db/nephila"
+
+
+def test_every_setting_can_be_an_option() -> None:
+    process_settings({name: field.default for name, field in ProcessSettings.model_fields.items()})
+    assert process_settings({"user_agent": "Bot/4"}).user_agent == "Bot/4"
+
+
+def test_a_wrong_option_is_named_as_it_was_given() -> None:
+    with pytest.raises(UsageError, match=r"^setting workers cannot be -1: "):
+        process_settings({"workers": -1})
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown setting 'wokers'"):
+        process_settings({"wokers": 1})
+
+
+@pytest.mark.requirement("W-02", "W-03")
+@pytest.mark.parametrize(
+    ("of_crawl", "env", "user_agent"),
+    [
+        ("", {}, f"Nephila/{__version__} (+https://nephila.example/bot)"),
+        ("", {"NEPHILA_CONTACT": "https://me.test/bot"}, f"Nephila/{__version__} (+https://me.test/bot)"),
+        ("", {"CRAWLER_USER_AGENT": "Bot/2"}, "Bot/2"),
+        ("", {"CRAWLER_USER_AGENT": "Bot/2", "NEPHILA_USER_AGENT": "Bot/3"}, "Bot/3"),
+        ("Mine/1", {"CRAWLER_USER_AGENT": "Bot/2"}, "Mine/1"),
+    ],
+)
+def test_user_agent(monkeypatch: pytest.MonkeyPatch, of_crawl: str, env: dict[str, str], user_agent: str) -> None:
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    crawl = crawl_settings(overrides={"fetch.user_agent": of_crawl})
+    assert user_agent_of(crawl, process_settings()) == user_agent
+
+
+@pytest.mark.parametrize(
+    ("workers", "cores", "parsers"),
+    [(1, 1, 1), (1, 2, 1), (2, 2, 1), (1, 4, 3), (2, 8, 3), (1, 64, 4), (64, 64, 1), (0, 1, 1), (0, 8, 4)],
+)
+def test_parsers_follow_the_cores(workers: int, cores: int, parsers: int) -> None:
+    assert default_parsers(workers, cores) == parsers
+
+
+def test_parsers_can_be_set() -> None:
+    assert process_settings({"parsers": 7}).parsers_per_worker == 7
