@@ -53,6 +53,7 @@ class Outcome:
     tries: int
     page: PageRecord | None = None
     children: list[Child] = field(default_factory=list)
+    counts: bool = True  # as a page; a robots.txt does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class Batch:
     seq: int
     outcomes: list[Outcome] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
+    children: list[Child] = field(default_factory=list)  # that no outcome brings: robots rows
     clocks: list[HostClock] = field(default_factory=list)
     robots: list[RobotsRecord] = field(default_factory=list)
     released: list[Release] = field(default_factory=list)

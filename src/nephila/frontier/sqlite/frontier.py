@@ -125,7 +125,7 @@ class SqliteFrontier:
             return self._repeated(db)
         answer, tallies, refusals = Flushed(), Counter(batch.tallies), Counter(batch.refusals)
         ended = self._end(db, batch.outcomes, tallies, answer)
-        self._insert_children(db, ended, now, tallies, refusals)
+        self._insert_children(db, ended, batch.children, now, tallies, refusals)
         self._insert_pages(db, ended, batch)
         db.executemany(SQL["retry_url"], [(now + r.in_ms, r.tries, r.crashes, r.reason, r.url_id) for r in batch.retries])
         db.executemany(SQL["upsert_host"], [_host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)])
@@ -203,10 +203,14 @@ class SqliteFrontier:
         ids = self._inserter.queue_ids
         return b"".join(struct.pack(">QI", ids.get((crawl, host), 0), len(keys) // 8) + keys for host, keys in links.items()) or None
 
-    def _insert_children(self, db: apsw.Connection, ended: Ended, now: int, tallies: Tallies, refusals: Counter[tuple[int, str, str]]) -> None:
+    def _insert_children(
+        self, db: apsw.Connection, ended: Ended, others: list[Child], now: int, tallies: Tallies, refusals: Counter[tuple[int, str, str]]
+    ) -> None:
         by_crawl: dict[int, list[Child]] = defaultdict(list)
         for _, outcome in ended:
             by_crawl[outcome.crawl] += outcome.children
+        for child in others:
+            by_crawl[child.crawl].append(child)
         for crawl, children in sorted(by_crawl.items()):
             if children:
                 tallies[crawl, "urls"] += self._inserter.insert(db, crawl, children, now, refusals)
@@ -218,7 +222,7 @@ class SqliteFrontier:
         db.executemany(SQL["upsert_robots"], [_robots_values(r, now) for r in batch.robots])
 
     def _grant_pages(self, db: apsw.Connection, ended: Ended, batch: Batch, answer: Flushed) -> None:
-        used = Counter(outcome.crawl for _, outcome in ended if outcome.state is UrlState.VISITED)
+        used = Counter(outcome.crawl for _, outcome in ended if outcome.state is UrlState.VISITED and outcome.counts)
         for crawl, wanted in sorted(batch.grants_wanted.items()):
             if used[crawl]:
                 db.execute(SQL["use_grant"], (used[crawl], crawl, self.worker))

@@ -1,0 +1,150 @@
+"""Starting, steering and deleting crawls. The command line and the API call these."""
+
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nephila.errors import StoreUnavailable, UsageError
+from nephila.fetch.guard import judge_url
+from nephila.frontier.store import Catalog, Crawl, Upkeep
+from nephila.models import Child, CrawlState, Kind, Reason
+from nephila.policy.priority import priority_of
+from nephila.profiles import CrawlSettings
+from nephila.urls.admission import Admission
+from nephila.urls.normalize import parse
+
+SEEDS_MAX = 10_000_000
+SEEDS_KEPT = 1000  # of a long list, shown with the crawl; scope by seed hosts needs them all
+PURGE_ROWS = 5000
+ACKNOWLEDGE_SECONDS = 10.0
+
+
+def seed_url(text: str) -> str:
+    """A URL, or a bare domain: https://domain/."""
+    text = text.strip()
+    candidate = text if "://" in text else f"https://{text}"
+    url = parse(candidate, None) if text and " " not in text else None
+    if url is None or not url.startswith(("http://", "https://")):
+        raise UsageError(f"{text!r} is no web address: give a URL like https://example.com/ or a domain")
+    return url
+
+
+def read_seeds(lines: Iterable[str], source: str) -> list[str]:
+    """One URL or bare domain per line; empty lines and lines that start with # are passed over."""
+    seeds = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            try:
+                seeds.append(seed_url(text))
+            except UsageError as error:
+                raise UsageError(f"{source}, line {number}: {error}") from None
+        if len(seeds) > SEEDS_MAX:
+            raise UsageError(f"{source} has more than {SEEDS_MAX:,} seeds: split it over several crawls")
+    return seeds
+
+
+def start(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings) -> tuple[Crawl, bool]:
+    """The crawl, and whether it is new: the same seeds and settings, unfinished, go on."""
+    seeds = list(dict.fromkeys(seed_url(seed) for seed in seeds))
+    if not seeds:
+        raise UsageError("nothing to crawl: give at least one URL")
+    children = _children(seeds, settings)
+    mark = fingerprint(seeds, settings)
+    known = catalog.unfinished(mark)
+    interrupt_others(catalog, known)
+    if known is not None:
+        if known.seeding:  # it died while its seeds were being added
+            _seed(catalog, known.id, children)
+        catalog.steer(known.id, CrawlState.RUNNING)
+        return catalog.crawl(known.id), False
+    crawl = catalog.create_crawl(seeds, settings, mark)
+    _seed(catalog, crawl.id, children)
+    return catalog.crawl(crawl.id), True
+
+
+def _seed(catalog: Catalog, crawl_id: int, children: list[Child]) -> None:
+    catalog.add_seeds(crawl_id, (_owned(child, crawl_id) for child in children))
+    catalog.seeded(crawl_id)
+
+
+def _owned(child: Child, crawl_id: int) -> Child:
+    return Child(crawl_id, child.host, child.key, child.url, child.depth, child.priority, None, child.raw)
+
+
+def _children(seeds: Sequence[str], settings: CrawlSettings) -> list[Child]:
+    admission = Admission(settings, seeds)
+    children = []
+    for seed in seeds:
+        judgement = admission.judge(seed, None, 0)
+        if judgement.found is None:
+            raise UsageError(f"the seed {seed} is refused by the crawl's own rules ({judgement.refusal}): {judgement.detail}")
+        guard = judge_url(judgement.found.url)
+        if not guard.ok and not settings.fetch.allow_private:
+            raise UsageError(f"{seed} is a private address ({guard.detail}): say --allow-private if it is yours to crawl")
+        found = judgement.found
+        children.append(Child(0, found.host, found.key, found.url, 0, priority_of(0, Kind.PAGE), None, seed))
+    return children
+
+
+def fingerprint(seeds: Sequence[str], settings: CrawlSettings) -> str:
+    text = "\n".join(sorted(seeds)) + "\n" + settings.model_dump_json()
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def interrupt_others(catalog: Catalog, wanted: Crawl | None) -> None:
+    """Crawls that say they run while no worker lives were killed: they wait for `resume`, a new command does not pick them up."""
+    if any(worker.alive for worker in catalog.workers()):
+        return
+    for crawl in catalog.crawls():
+        if crawl.state is CrawlState.RUNNING and (wanted is None or crawl.id != wanted.id):
+            catalog.steer(crawl.id, CrawlState.PAUSED, "interrupted")
+
+
+def resumable(catalog: Catalog, crawl_id: int | None) -> Crawl:
+    crawl = catalog.crawl(crawl_id) if crawl_id is not None else latest(catalog, unfinished=True)
+    if crawl.state.over:
+        raise UsageError(f"crawl {crawl.id} is {crawl.state}: there is nothing to go on with")
+    return crawl
+
+
+def latest(catalog: Catalog, *, unfinished: bool = False) -> Crawl:
+    crawls = [crawl for crawl in catalog.crawls() if not (unfinished and crawl.state.over)]
+    if not crawls:
+        what = "unfinished crawl" if unfinished else "crawl"
+        raise UsageError(f"there is no {what} here: start with `nephila crawl URL`")
+    return crawls[-1]
+
+
+def pause(catalog: Catalog, crawl_id: int, reason: str = "") -> None:
+    """Answers when no worker will start another request of it."""
+    _await(catalog, catalog.steer(crawl_id, CrawlState.PAUSED, reason))
+
+
+def cancel(catalog: Catalog, crawl_id: int) -> None:
+    """Answers when no worker will start another request of it; its open URLs end `cancelled`."""
+    _await(catalog, catalog.steer(crawl_id, CrawlState.ENDING, Reason.CANCELLED))
+
+
+def _await(catalog: Catalog, version: int) -> None:
+    end = time.monotonic() + ACKNOWLEDGE_SECONDS
+    while not catalog.acknowledged(version):
+        if time.monotonic() > end:
+            raise StoreUnavailable("some worker has not answered yet: it is stopped or overloaded; ask again")
+        time.sleep(0.02)
+
+
+def delete(catalog: Catalog, upkeep: Upkeep, archive: Path, crawl_id: int) -> tuple[int, int]:
+    """Its rows and the archive files that no other crawl uses; how many of each."""
+    crawl = catalog.crawl(crawl_id)
+    if crawl.state is CrawlState.RUNNING and any(worker.alive for worker in catalog.workers()):
+        raise UsageError(f"crawl {crawl_id} is running: stop it first (Ctrl-C in its terminal)")
+    files = catalog.delete(crawl_id)
+    rows = 0
+    while purged := upkeep.purge(crawl_id, PURGE_ROWS):
+        rows += purged
+    for name in files:
+        (archive / name).unlink(missing_ok=True)
+        catalog.forget_file(name)
+    return rows, len(files)

@@ -1,0 +1,69 @@
+"""Who a URL is: its politeness key, its origin, its partition and its 16-byte key. Every `url` here is normalised."""
+
+from functools import lru_cache
+from hashlib import blake2b
+
+from nephila.models import PARTITIONS
+
+HOSTS_CACHED = 65_536
+KEY_BYTES = 16
+
+# Copying a prepared state costs 0.45 us a URL, building one each time 0.65 us.
+_EMPTY = blake2b(digest_size=KEY_BYTES)
+
+
+def politeness_key(hostname: str) -> str:
+    """The hostname minus one leading `www.` where a dot remains inside: one key is one owner and one clock."""
+    if hostname.startswith("www."):
+        rest = hostname[4:]
+        if 0 < rest.find(".") < len(rest) - 1:
+            return rest
+    return hostname
+
+
+def host_of(url: str) -> str:
+    """The politeness key of a normalised URL."""
+    start = 8 if url[4] == "s" else 7
+    end = url.find("/", start)
+    return _key_of_authority(url[start:] if end < 0 else url[start:end])
+
+
+def hostname_of(url: str) -> str:
+    """The hostname of a normalised URL: no port, IPv6 addresses in brackets."""
+    start = 8 if url[4] == "s" else 7
+    end = url.find("/", start)
+    return _hostname_of_authority(url[start:] if end < 0 else url[start:end])
+
+
+def origin_of(url: str) -> str:
+    """scheme://host[:port], the unit of robots.txt."""
+    start = 8 if url[4] == "s" else 7
+    end = url.find("/", start)
+    authority = url[start:] if end < 0 else url[start:end]
+    return url[:start] + authority[authority.rfind("@") + 1 :]
+
+
+@lru_cache(maxsize=HOSTS_CACHED)
+def partition_of(key: str) -> int:
+    """The partition of a politeness key, the same in every process and version."""
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") % PARTITIONS
+
+
+def url_key(url: str) -> bytes:
+    """The identity of a normalised URL in the store."""
+    state = _EMPTY.copy()
+    state.update(url.encode())
+    return state.digest()
+
+
+@lru_cache(maxsize=HOSTS_CACHED)
+def _key_of_authority(authority: str) -> str:
+    return politeness_key(_hostname_of_authority(authority))
+
+
+def _hostname_of_authority(authority: str) -> str:
+    host = authority[authority.rfind("@") + 1 :]
+    if host.endswith("]"):
+        return host
+    colon = host.rfind(":")
+    return host if colon < 0 else host[:colon]

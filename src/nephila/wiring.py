@@ -1,0 +1,94 @@
+"""Settings to objects: the only file that names a concrete backend."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from nephila import __version__, log
+from nephila.blackbox import BlackBox
+from nephila.clock import SystemClock
+from nephila.errors import UsageError
+from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
+from nephila.frontier.store import Catalog, Frontier, Upkeep, WorkerInfo
+from nephila.settings import ProcessSettings, process_settings
+from nephila.worker.worker import Worker
+
+WORKER_COMMAND = [sys.executable, "-m", "nephila.wiring"]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The store as the command line uses it, in one thread."""
+
+    catalog: Catalog
+    upkeep: Upkeep
+
+
+def open_store(settings: ProcessSettings, *, create: bool = False) -> Store:
+    database = _database(settings, create=create)
+    return Store(SqliteCatalog(database), SqliteUpkeep(database))
+
+
+def open_frontier(settings: ProcessSettings) -> Frontier:
+    return SqliteFrontier(_database(settings, create=True))
+
+
+def _database(settings: ProcessSettings, *, create: bool) -> Database:
+    if settings.store is not None:
+        raise UsageError("this version knows only the embedded store: leave --store out and say --data DIR")
+    return Database(settings.data, create=create)
+
+
+def worker_environment(settings: ProcessSettings) -> dict[str, str]:
+    """What a worker process is told: the settings of the process that starts it."""
+    return os.environ | {"NEPHILA_WORKER_SETTINGS": settings.model_dump_json(exclude_unset=True)}
+
+
+def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
+    """The whole of a worker process. It ends when its parent's pipe closes, whatever happened to the parent."""
+    log.configure(settings.log_level, settings.log_format, sys.stderr, settings.log_file)
+    info = WorkerInfo(socket.gethostname(), os.getpid(), __version__)
+    worker = Worker(
+        open_frontier(settings), settings, SystemClock(), info, blackbox=BlackBox(blackbox) if blackbox else None, report=_report
+    )
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, worker.stop)
+        threading.Thread(target=_watch_parent, args=(loop, worker), daemon=True).start()
+        await worker.run()
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    uvloop.run(main())
+    log.flush()
+
+
+def _report(event: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def _watch_parent(loop: asyncio.AbstractEventLoop, worker: Worker) -> None:
+    while os.read(0, 1024):
+        pass
+    loop.call_soon_threadsafe(worker.stop)
+    loop.call_soon_threadsafe(worker.stop)
+
+
+def main() -> None:
+    given = json.loads(os.environ.get("NEPHILA_WORKER_SETTINGS", "{}"))
+    blackbox = os.environ.get("NEPHILA_BLACKBOX")
+    run_worker(process_settings(given), Path(blackbox) if blackbox else None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""A crawl as a worker sees it: settings unpacked once, the admission rules, the keys that are known to be stored."""
+
+from collections.abc import Iterable
+
+from nephila.extract.page import PageRules
+from nephila.frontier.store import Crawl
+from nephila.models import CrawlState
+from nephila.profiles import ContentStore, RobotsMode
+from nephila.robots.rules import product_token_of
+from nephila.settings import ProcessSettings, user_agent_of
+from nephila.urls.admission import Admission
+
+KNOWN_MAX = 500_000  # keys a crawl remembers, 16 bytes each (some 45 MB in a set of two generations)
+
+
+class KnownKeys:
+    """Keys that a commit inserted or met. It only saves writes and never decides; the older half is forgotten when full."""
+
+    __slots__ = ("_new", "_old")
+
+    def __init__(self) -> None:
+        self._new: set[bytes] = set()
+        self._old: set[bytes] = set()
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._new or key in self._old
+
+    def update(self, keys: Iterable[bytes]) -> None:
+        self._new.update(keys)
+        if len(self._new) > KNOWN_MAX // 2:
+            self._old, self._new = self._new, set()
+
+
+class LiveCrawl:
+    __slots__ = ("admission", "archives", "crawl", "fetch", "granted", "host", "id", "known", "limited", "outstanding", "polite", "product_token", "retry", "rules", "running", "settings", "user_agent")
+
+    def __init__(self, crawl: Crawl, process: ProcessSettings) -> None:
+        self.id = crawl.id
+        self.known = KnownKeys()
+        self.granted = 0  # pages this session may bring; only where max_pages is set
+        self.outstanding: set[int] = set()  # URLs sent for whose outcome is not committed; only where max_pages is set
+        self.user_agent = user_agent_of(crawl.settings, process)
+        self.product_token = product_token_of(self.user_agent)
+        self.update(crawl)
+
+    def update(self, crawl: Crawl) -> None:
+        """After a control change: state, rate limits and joined hosts may be new."""
+        settings = crawl.settings
+        self.crawl = crawl
+        self.settings = settings
+        self.polite, self.retry, self.host, self.fetch = settings.polite, settings.retry, settings.host, settings.fetch
+        self.running = crawl.state is CrawlState.RUNNING
+        self.limited = settings.limits.max_pages is not None
+        self.archives = settings.content.store is ContentStore.WARC
+        self.admission = Admission(settings, crawl.seeds, crawl.joined_hosts)
+        obey = settings.robots.mode is RobotsMode.OBEY
+        self.rules = PageRules((crawl.id, crawl.joined_hosts), settings.model_dump_json(), crawl.seeds, crawl.joined_hosts, obey)
+
+    def may_send(self) -> bool:
+        return self.running and (not self.limited or self.granted > len(self.outstanding))

@@ -1,0 +1,121 @@
+"""What visits have brought and the next flush will commit. Filled by the event loop; a cut is handed to the flush thread whole."""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+
+from nephila.archive.writer import ArchiveWriter, Exchange
+from nephila.frontier.store import Batch, HostClock, Outcome, Release, Retry, RobotsRecord, Row
+from nephila.models import Child, PageRecord, Reason, UrlState
+from nephila.worker.crawls import LiveCrawl
+from nephila.worker.scheduler import Host, Queue
+
+
+@dataclass(slots=True)
+class Finished:
+    """An outcome on its way to the store, with what the archive and the content hash are made from."""
+
+    queue: Queue
+    outcome: Outcome
+    exchange: Exchange | None = None
+    content: bytes | None = None  # the decoded body, where it differs from the exchange's
+
+
+@dataclass(slots=True)
+class Cut:
+    """One flush: the batch, and what only this worker must remember of it."""
+
+    batch: Batch
+    finished: list[Finished]
+    retried: list[tuple[Queue, int]]
+    released: list[Queue]
+    archived: bool = False  # the exchanges are in the archive: a repeated flush does not write them again
+
+
+@dataclass(slots=True)
+class Pending:
+    finished: list[Finished] = field(default_factory=list)
+    retries: list[tuple[Queue, Retry]] = field(default_factory=list)
+    children: list[Child] = field(default_factory=list)
+    robots: dict[str, RobotsRecord] = field(default_factory=dict)
+    deaths: dict[int, str] = field(default_factory=dict)
+    joined: list[tuple[int, str]] = field(default_factory=list)
+    tallies: Counter[tuple[int, str]] = field(default_factory=Counter)
+    refusals: Counter[tuple[int, str, str]] = field(default_factory=Counter)
+
+    def __len__(self) -> int:
+        return len(self.finished) + len(self.retries)
+
+    def end(
+        self,
+        queue: Queue,
+        row: Row,
+        state: UrlState,
+        reason: str = Reason.NONE,
+        page: PageRecord | None = None,
+        children: list[Child] | None = None,
+        exchange: Exchange | None = None,
+        content: bytes | None = None,
+        *,
+        tried: int = 1,
+        counts: bool = True,
+    ) -> None:
+        crawl = queue.crawl.id
+        if reason:
+            self.tallies[crawl, f"reason:{reason}"] += 1
+        outcome = Outcome(row.id, crawl, state, reason, row.tries + tried, page, children or [], counts)
+        self.finished.append(Finished(queue, outcome, exchange, content))
+
+    def retry(self, queue: Queue, row: Row, in_ms: int, reason: str, *, crashes: int | None = None) -> None:
+        crawl = queue.crawl.id
+        self.tallies[crawl, "retries"] += 1
+        crashes = row.crashes if crashes is None else crashes
+        self.retries.append((queue, Retry(row.id, crawl, in_ms, row.tries + 1, crashes, reason)))
+
+    def cut(self, batch: Batch, hosts: list[Host], released: list[tuple[Queue, Release]], now: float) -> Cut:
+        """Take everything; a new Pending collects what comes meanwhile."""
+        batch.outcomes = [done.outcome for done in self.finished]
+        batch.retries = [retry for _, retry in self.retries]
+        batch.children = self.children
+        batch.robots = list(self.robots.values())
+        batch.deaths = list(self.deaths.items())
+        batch.joined_hosts = self.joined
+        batch.tallies = dict(self.tallies)
+        batch.refusals = dict(self.refusals)
+        batch.released = [release for _, release in released]
+        batch.clocks = [clock_of(host, now) for host in hosts]
+        return Cut(batch, self.finished, [(queue, retry.url_id) for queue, retry in self.retries], [queue for queue, _ in released])
+
+
+def clock_of(host: Host, now: float) -> HostClock:
+    """A request in flight counts as one that ends now: after a crash its host still rests a full delay from then."""
+    delay = int(host.delay_ms())
+    next_in = max(host.next_tick - now, delay if host.in_flight else 0)
+    addresses, cnames = host.addresses
+    return HostClock(host.key, int(next_in) + 1, delay, host.pace, host.rest_reason, host.requests, addresses, cnames)
+
+
+def archive(cut: Cut, writer: ArchiveWriter | None) -> None:
+    """In the flush thread: hash, compress, write, and make durable, before any row names a record."""
+    if cut.archived:
+        return
+    for done in cut.finished:
+        exchange, page = done.exchange, done.outcome.page
+        if exchange is None or page is None or page.archive is not None:
+            continue
+        page.content_hash = hashlib.sha256(exchange.body if done.content is None else done.content).digest()
+        if writer is not None and done.queue.crawl.archives:
+            if done.content is None:
+                exchange.body_sha256 = page.content_hash
+            page.archive = writer.append(exchange)
+    if writer is not None:
+        writer.sync()
+        cut.batch.archive_files = list(writer.files.items())
+    cut.archived = True
+
+
+def learn_keys(cut: Cut, crawls: dict[int, LiveCrawl]) -> None:
+    """After the commit: the keys of these children are in the store."""
+    for done in cut.finished:
+        if done.outcome.children and (crawl := crawls.get(done.outcome.crawl)):
+            crawl.known.update(child.key for child in done.outcome.children)

@@ -1,0 +1,353 @@
+"""One URL's life: fetch, classify, extract, decide. Whoever calls has the host's permission: clock, robots, grant.
+
+    row -> fetch -> classify -> retry | redirect | read the page -> children -> outcome
+"""
+
+from typing import Protocol
+
+from nephila.archive.writer import Exchange
+from nephila.clock import Clock
+from nephila.extract.page import PageJob, PageReading, is_html, looks_heavy, read_page
+from nephila.extract.parse_pool import ParseFailure, ParsePool
+from nephila.fetch.body import decode_body
+from nephila.fetch.fetcher import Fetcher, FetchRequest, FetchResult
+from nephila.frontier.store import RobotsRecord, Row
+from nephila.log import VisitLog
+from nephila.models import Child, Kind, PageRecord, Reason, Refusal, UrlState
+from nephila.policy.classify import Verdict, classify_error, classify_http
+from nephila.policy.politeness import blames_host, on_failure, on_success
+from nephila.policy.priority import priority_of
+from nephila.policy.retry import next_try, retry_after_of
+from nephila.profiles import RedirectMode, RobotsOnError, ScopeMode
+from nephila.robots.access import ROBOTS_HOPS_MAX, RobotsAccess, access_of
+from nephila.urls.admission import Found
+from nephila.urls.identity import host_of, hostname_of, origin_of, url_key
+from nephila.urls.normalize import parse
+from nephila.worker.crawls import LiveCrawl
+from nephila.worker.pending import Pending
+from nephila.worker.robots_gate import PENDING, PENDING_MS_MAX, RobotsGate, hold_ms
+from nephila.worker.scheduler import Host, Queue
+
+CRASHES_ALONE = 3  # after so many a page is parsed alone in a helper
+CRASHES_MAX = 6  # after so many it ends as failed/poison
+CRASH_RETRY_MS = 1000
+ROBOTS_BYTES_MAX = 512_000  # RFC 9309: at least 500 KiB
+JOINING = (ScopeMode.SAME_HOST, ScopeMode.SAME_DOMAIN)
+
+
+ABORTED = "aborted"  # the fetcher's word for a request that we ended ourselves
+
+
+class Aborted(Exception):
+    """We ended the request: the row stays open, and nobody is blamed."""
+
+
+class Site(Protocol):
+    """What a visit needs of the worker that runs it."""
+
+    pending: Pending
+    clock: Clock
+
+    aborting: bool
+
+    def request_ended(self, host: Host, crawl: LiveCrawl) -> None: ...
+    async def next_turn(self, host: Host, crawl: LiveCrawl) -> bool: ...
+    def addresses_of(self, url: str) -> tuple[str, str]: ...
+    def rest(self, host: Host, ms: float, reason: str) -> None: ...
+    def give_up(self, queue: Queue, reason: str) -> None: ...
+    def join_host(self, crawl: LiveCrawl, hostname: str) -> None: ...
+    def offload(self) -> bool: ...
+    def parsing(self, url_id: int) -> None: ...
+
+
+class Visitor:
+    def __init__(self, site: Site, fetcher: Fetcher, pool: ParsePool, log: VisitLog) -> None:
+        self.site = site
+        self.fetcher = fetcher
+        self.pool = pool
+        self.log = log
+
+    async def visit(self, host: Host, queue: Queue, row: Row) -> None:
+        result = await self._fetch(host, queue, row.url)
+        hops = row.hops
+        while target := self._inline_target(queue.crawl, host, row, result, hops):
+            hops += 1
+            if not await self.site.next_turn(host, queue.crawl):
+                return self._retry_or_end(queue, row, result, Verdict(UrlState.FAILED, Reason.RESET, retryable=True), 0)
+            result = await self._fetch(host, queue, target)
+        verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
+        retry_after = retry_after_of(result.status or 0, result.header("retry-after"), self.site.clock.now_ms()) if result.status else None
+        dead = self._judge_host(host, queue, result, verdict, retry_after)
+        if verdict.retryable and not dead:
+            return self._retry_or_end(queue, row, result, verdict, retry_after)
+        if verdict.state is UrlState.REDIRECTED:
+            return self._redirect(queue, row, result)
+        if verdict.state is not UrlState.VISITED:
+            return self._end(queue, row, result, verdict.state, verdict.reason)
+        return await self._read(queue, row, result)
+
+    # --- the request and what it says of the host
+
+    async def _fetch(self, host: Host, queue: Queue, url: str, timeout_ms: int | None = None, bytes_max: int | None = None) -> FetchResult:
+        crawl = queue.crawl
+        try:
+            result = await self.fetcher.fetch(FetchRequest(url, crawl.fetch, crawl.user_agent, timeout_ms, bytes_max))
+        finally:
+            self.site.request_ended(host, queue.crawl)
+        if result.detail == ABORTED and self.site.aborting:
+            raise Aborted
+        if not host.addresses[0]:
+            host.addresses = self.site.addresses_of(url)
+        tallies = self.site.pending.tallies
+        tallies[crawl.id, "requests"] += 1
+        tallies[crawl.id, "bytes"] += len(result.body)
+        return result
+
+    def _judge_host(self, host: Host, queue: Queue, result: FetchResult, verdict: Verdict, retry_after: int | None) -> bool:
+        """Pace, rest and death of the host; true: this crawl gives the host up."""
+        crawl = queue.crawl
+        if not blames_host(verdict):
+            on_success(host.pace, result.timing.total_ms)
+            host.rest_reason = ""
+            return False
+        now = self.site.clock.now_ms()
+        rest, dead = on_failure(host.pace, verdict, crawl.host, crawl.polite, crawl.retry, retry_after, now)
+        if dead:
+            self.site.give_up(queue, Reason.HOST_DEAD)
+        elif rest is not None:
+            self.site.rest(host, rest.until_ms - now, rest.reason)
+        return dead
+
+    def _retry_or_end(self, queue: Queue, row: Row, result: FetchResult, verdict: Verdict, retry_after: int | None) -> None:
+        now = self.site.clock.now_ms()
+        decision = next_try(queue.crawl.retry, row.tries + 1, verdict, retry_after, now)
+        if decision.retry:
+            self.site.pending.retry(queue, row, decision.at_ms - now, verdict.reason)
+        else:
+            self._end(queue, row, result, verdict.state, verdict.reason)
+
+    # --- redirects
+
+    def _inline_target(self, crawl: LiveCrawl, host: Host, row: Row, result: FetchResult, hops: int) -> str | None:
+        """With redirects.mode = follow: the next hop, if it stays inside this host, in scope and allowed."""
+        redirects = crawl.settings.redirects
+        if redirects.mode is not RedirectMode.FOLLOW or hops >= redirects.max_hops or row.kind is not Kind.PAGE:
+            return None
+        if result.status is None or classify_http(result.status).state is not UrlState.REDIRECTED:
+            return None
+        found = crawl.admission.judge(result.header("location") or "", result.url, row.depth).found
+        if found is None or found.host != host.key or found.url == result.url:
+            return None
+        gate = host.gates.get(origin_of(found.url))
+        if gate is not None and gate.access and not gate.judge(found.url, crawl.product_token, crawl.polite).ok:
+            return None
+        return found.url if gate is not None or origin_of(found.url) == origin_of(row.url) else None
+
+    def _redirect(self, queue: Queue, row: Row, result: FetchResult) -> None:
+        """The row ends as redirected; its target is a URL of its own at the same depth."""
+        crawl, location = queue.crawl, result.header("location")
+        settings = crawl.settings.redirects
+        if not location:
+            return self._end(queue, row, result, UrlState.REDIRECTED, Reason.REDIRECT_INVALID)
+        judgement = crawl.admission.judge(location, result.url, row.depth)
+        target, reason = judgement.url or location, Reason.NONE
+        found = judgement.found
+        if found is None and judgement.refusal is Refusal.SCOPE and judgement.url and row.depth == 0 and crawl.settings.scope.mode in JOINING:
+            self.site.join_host(crawl, hostname_of(judgement.url))
+            found = crawl.admission.judge(location, result.url, row.depth).found
+        if found is None:
+            refusal = judgement.refusal or Refusal.INVALID
+            reason = Reason.REDIRECT_INVALID if refusal in (Refusal.INVALID, Refusal.SCHEME) else Reason.REDIRECT_OUT_OF_SCOPE
+            self.site.pending.refusals[crawl.id, host_of(judgement.url) if judgement.url else "", refusal] += 1
+        elif found.url == row.url or row.hops >= settings.max_hops:
+            reason = Reason.REDIRECT_LOOP
+            self.site.pending.refusals[crawl.id, found.host, Refusal.HOPS] += 1
+            found = None
+        children = [self._child(queue, row, found, row.depth, row.hops + 1)] if found and settings.mode is not RedirectMode.RECORD else []
+        return self._end(queue, row, result, UrlState.REDIRECTED, reason, redirect_to=target, children=children)
+
+    # --- the page
+
+    async def _read(self, queue: Queue, row: Row, result: FetchResult) -> None:
+        crawl = queue.crawl
+        headers = result.headers()
+        decoded = decode_body(headers, result.body, crawl.fetch.body_bytes_max)
+        content = None if decoded.body is result.body else decoded.body
+        content_type = result.header("content-type")
+        if not is_html(content_type, decoded.body):
+            return self._end(queue, row, result, UrlState.VISITED, content=content, body_bytes=len(decoded.body))
+        tags = tuple(value for name, value in headers if name.lower() == "x-robots-tag")
+        job = PageJob(decoded.body, result.url, content_type, row.depth + 1, True, tags)
+        alone = row.crashes >= CRASHES_ALONE
+        if alone or looks_heavy(decoded.body) or self.site.offload():
+            reading = await self.pool.read(crawl.rules, job)
+            if isinstance(reading, ParseFailure):
+                return self._crashed(queue, row, result, reading)
+        else:
+            self.site.parsing(row.id)
+            reading = read_page(job, crawl.admission, obey_robots_meta=crawl.rules.obey_robots_meta)
+            self.site.parsing(0)
+        children = self._children(queue, row, reading)
+        self._end(queue, row, result, UrlState.VISITED, reading=reading, children=children, content=content, body_bytes=len(decoded.body))
+        return None
+
+    def _children(self, queue: Queue, row: Row, reading: PageReading) -> list[Child]:
+        """Admitted links that are not known to be stored."""
+        crawl = queue.crawl
+        refusals = self.site.pending.refusals
+        for (host, refusal), count in reading.refused.items():
+            refusals[crawl.id, host, refusal] += count
+        known, depth = crawl.known, row.depth + 1
+        priority = priority_of(depth, Kind.PAGE)
+        return [
+            Child(crawl.id, found.host, found.key, found.url, depth, priority, row.id, found.raw)
+            for found in reading.found
+            if found.key not in known
+        ]
+
+    def _child(self, queue: Queue, row: Row, found: Found, depth: int, hops: int) -> Child:
+        return Child(queue.crawl.id, found.host, found.key, found.url, depth, priority_of(depth, Kind.PAGE), row.id, found.raw, Kind.PAGE, hops)
+
+    def _crashed(self, queue: Queue, row: Row, result: FetchResult, failure: ParseFailure) -> None:
+        crashes = max(row.crashes, CRASHES_ALONE) + 1
+        if crashes >= CRASHES_MAX:
+            self._end(queue, row, result, UrlState.FAILED, Reason.POISON, error=f"its parser {failure.kind}: {failure.detail}")
+        else:
+            self.site.pending.retry(queue, row, CRASH_RETRY_MS, Reason.POISON, crashes=crashes)
+
+    # --- the outcome
+
+    def _end(
+        self,
+        queue: Queue,
+        row: Row,
+        result: FetchResult,
+        state: UrlState,
+        reason: Reason = Reason.NONE,
+        *,
+        reading: PageReading | None = None,
+        children: list[Child] | None = None,
+        redirect_to: str | None = None,
+        content: bytes | None = None,
+        body_bytes: int | None = None,
+        error: str | None = None,
+    ) -> None:
+        page = PageRecord(
+            status=result.status,
+            content_type=result.header("content-type") if result.status else None,
+            body_bytes=len(result.body) if body_bytes is None else body_bytes,
+            wire_bytes=len(result.body),
+            fetched_at=result.started_at,
+            timing=result.timing,
+            ip=result.ip,
+            protocol=result.protocol or None,
+            truncated=result.truncated,
+            redirect_to=redirect_to or (result.url if result.url != row.url else None),
+            error=error or result.detail or None,
+        )
+        if reading is not None:
+            page.charset, page.title, page.facts, page.refused = reading.charset, reading.title, reading.facts, reading.refused_urls
+            if queue.crawl.settings.content.edges:
+                page.links = packed_links(reading.found)
+        exchange = None
+        if result.status is not None:
+            head = (result.url, result.started_at, result.ip, result.protocol)
+            exchange = Exchange(*head, result.request_bytes, result.header_bytes, result.body, result.truncated)
+        self.site.pending.end(queue, row, state, reason, page, children, exchange, content, counts=row.kind is Kind.PAGE)
+        if state is UrlState.FAILED:
+            self.log.crawl_failed(row.url, queue.crawl.id, row.id, reason, row.tries)
+        else:
+            links = len(reading.found) if reading else 0
+            self.log.url_crawled(row.url, queue.crawl.id, row.id, result.status, state, result.timing.total_ms, links, len(result.body))
+
+    # --- robots.txt
+
+    async def fetch_robots(self, host: Host, queue: Queue, origin: str) -> None:
+        """By the owner of the host, on its clock, before the first page of the origin. A hop to another host becomes a row there."""
+        crawl, url = queue.crawl, origin + "/robots.txt"
+        for hop in range(ROBOTS_HOPS_MAX + 1):
+            result = await self._fetch(host, queue, url, crawl.settings.robots.timeout_ms, ROBOTS_BYTES_MAX)
+            target = robots_target(result)
+            if target is None or hop == ROBOTS_HOPS_MAX:
+                break
+            if host_of(target) != host.key:
+                return self._ask_elsewhere(host, queue, origin, target, hop + 1)
+            if not await self.site.next_turn(host, queue.crawl):
+                return None
+            url = target
+        return self._answer_robots(host, queue, origin, result)
+
+    async def visit_robots(self, host: Host, queue: Queue, row: Row) -> None:
+        """A robots.txt that another origin (row.raw) redirected to: its answer is stored for that origin."""
+        crawl, origin = queue.crawl, row.raw or origin_of(row.url)
+        result = await self._fetch(host, queue, row.url, crawl.settings.robots.timeout_ms, ROBOTS_BYTES_MAX)
+        target = robots_target(result)
+        children: list[Child] = []
+        if target is not None and row.hops < ROBOTS_HOPS_MAX:
+            children = [robots_child(crawl.id, origin, target, row.hops + 1)]
+        else:
+            self.site.pending.robots[origin] = self._robots_record(crawl, origin, result, failures=0)
+        verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
+        self._end(queue, row, result, verdict.state, verdict.reason, children=children, redirect_to=target)
+
+    def _ask_elsewhere(self, host: Host, queue: Queue, origin: str, target: str, hops: int) -> None:
+        gate = RobotsGate(origin, PENDING, self.site.clock.tick_ms() + PENDING_MS_MAX)
+        host.gates[origin] = gate
+        record = RobotsRecord(origin, host.key, PENDING, None, b"", PENDING_MS_MAX, 0, f"redirected to {target}", self.site.clock.now_ms())
+        self.site.pending.robots[origin] = record
+        self.site.pending.children.append(robots_child(queue.crawl.id, origin, target, hops))
+
+    def _answer_robots(self, host: Host, queue: Queue, origin: str, result: FetchResult) -> None:
+        crawl, settings = queue.crawl, queue.crawl.settings.robots
+        before = host.gates.get(origin)
+        failures = (before.failures if before else 0) + 1
+        record = self._robots_record(crawl, origin, result, failures)
+        now = self.site.clock.tick_ms()
+        if record.access != RobotsAccess.HOLD:
+            on_success(host.pace, result.timing.total_ms)
+        elif before is not None and before.file is not None and failures < settings.attempts_max:
+            # A copy from before stays in force while the new one cannot be had.
+            before.failures, before.expires_tick = failures, now + hold_ms(settings, failures)
+            return
+        elif failures < settings.attempts_max:
+            self.site.rest(host, hold_ms(settings, failures), "robots_unreachable")
+        self.site.pending.robots[origin] = record
+        host.gates[origin] = RobotsGate.of(record, now)
+        delays = [delay for other in host.gates.values() if (delay := other.crawl_delay_ms(crawl.product_token)) is not None]
+        host.pace.crawl_delay_ms = max(delays, default=None)
+
+    def _robots_record(self, crawl: LiveCrawl, origin: str, result: FetchResult, failures: int) -> RobotsRecord:
+        settings = crawl.settings.robots
+        torn = result.truncated in ("time", "disconnect") and settings.on_error is RobotsOnError.RFC9309
+        access = access_of(None if torn else result.status, settings.on_error)
+        body = decode_body(result.headers(), result.body, ROBOTS_BYTES_MAX).body if access is RobotsAccess.RULES else b""
+        failures = failures if access is RobotsAccess.HOLD else 0
+        detail = result.detail or f"status {result.status}"
+        expires = settings.cache_seconds * 1000
+        return RobotsRecord(origin, host_of(origin + "/"), access, result.status, body, expires, failures, detail, self.site.clock.now_ms())
+
+
+def robots_target(result: FetchResult) -> str | None:
+    """Where a robots.txt was redirected to, as an absolute http(s) URL."""
+    if result.status is None or classify_http(result.status).state is not UrlState.REDIRECTED:
+        return None
+    target = parse(result.header("location") or "", result.url)
+    return target.partition("#")[0] if target and target.startswith(("http://", "https://")) else None
+
+
+def robots_child(crawl: int, origin: str, target: str, hops: int) -> Child:
+    key = url_key(f"robots of {origin}: {target}")
+    return Child(crawl, host_of(target), key, target, 0, priority_of(0, Kind.ROBOTS), None, origin, Kind.ROBOTS, hops)
+
+
+def packed_links(found: list[Found]) -> dict[str, bytes]:
+    """Politeness key -> the first 8 bytes of each link's key."""
+    by_host: dict[str, list[bytes]] = {}
+    for link in found:
+        keys = by_host.get(link.host)
+        if keys is None:
+            keys = by_host[link.host] = []
+        keys.append(link.key[:8])
+    return {host: b"".join(keys) for host, keys in by_host.items()}
+
+

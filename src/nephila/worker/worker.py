@@ -1,0 +1,604 @@
+"""A worker: one process, one event loop, one flush thread. It owns partitions, holds windows of their hosts' URLs, and visits them.
+
+Everything here runs on the event loop but `_flush_cut` and the calls of the store, which run in the flush thread, one at a time.
+"""
+
+import asyncio
+import random
+import secrets
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from nephila import log as logs
+from nephila.archive.writer import ArchiveWriter
+from nephila.clock import Clock
+from nephila.errors import Fenced, StoreUnavailable
+from nephila.extract.parse_pool import ParsePool
+from nephila.fetch.fetcher import Fetcher
+from nephila.fetch.resolver import Resolver
+from nephila.frontier.store import Batch, Flushed, Frontier, HostRecord, Refill, Release, Row, Window, WorkerInfo
+from nephila.log import VisitLog, worker_log
+from nephila.models import Kind, Reason, UrlState
+from nephila.policy.balance import Lease
+from nephila.profiles import AtMaxDepth, RobotsMode
+from nephila.settings import ProcessSettings, usable_cores
+from nephila.urls.identity import hostname_of, origin_of, partition_of
+from nephila.blackbox import BlackBox
+from nephila.worker.crawls import LiveCrawl
+from nephila.worker.pending import Cut, Pending, archive, learn_keys
+from nephila.worker.robots_gate import PENDING_LOOK_MS, Need, RobotsGate
+from nephila.worker.scheduler import Host, Queue, Scheduler
+from nephila.worker.visit import Aborted, Visitor
+
+T = TypeVar("T")
+
+LEASE_EVERY_MS = 1000.0
+IDLE_MS_MIN, IDLE_MS_MAX = 100.0, 1000.0  # between two looks for work when there is none; doubles
+WINDOW_MIN, WINDOW_MAX = 16, 2048  # rows of a host held in memory; doubles while they do not last a flush
+QUEUES_PER_LOAD = 256
+ROWS_MAX = 100_000  # held in all windows: some 30 MB
+LONG_REST_MS = 60_000.0  # a host that rests longer gives its memory back
+EVICT_EVERY_MS = 5000.0
+FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
+DRAIN_MS = 8000.0  # for requests in flight when the worker stops
+RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
+LAG_EVERY_MS = 20.0
+LAG_BUSY_MS = 3.0  # a timer this late means that the loop has more work than time
+FOREVER = float("inf")
+
+
+class Worker:
+    def __init__(
+        self,
+        store: Frontier,
+        settings: ProcessSettings,
+        clock: Clock,
+        info: WorkerInfo,
+        *,
+        blackbox: BlackBox | None = None,
+        report: Callable[[dict[str, Any]], None] = lambda event: None,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.clock = clock
+        self.info = info
+        self.blackbox = blackbox
+        self.report = report
+        self.id = 0
+        self.pending = Pending()
+        self.scheduler = Scheduler()
+        self.crawls: dict[int, LiveCrawl] = {}
+        self.visiting: dict[int, int] = {}  # url id -> since
+        self.touched: set[Queue] = set()  # queues to look at in the next cut
+        self.stopping = self.aborting = False
+        self.fetching = 0
+        self.fenced = 0  # batches that were refused
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flush_thread = ThreadPoolExecutor(1, "flush")
+        self._flush_now = asyncio.Event()
+        self._dispatching = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._busy = False
+        self._offload = settings.parsers_per_worker > 0 and usable_cores() > max(1, settings.workers)
+        self._reset_session()
+
+    def _reset_session(self) -> None:
+        self._seq = 0
+        self._control = -1
+        self._parts: dict[int, int | None] = {}
+        self._leased_tick = -FOREVER
+        self._right_until = FOREVER
+        self._giving: set[int] = set()
+        self._evicted_tick = 0.0
+        self._idle_ms = IDLE_MS_MIN
+        self._lost_answer = False
+        self._stalled = False
+        self._writer: ArchiveWriter | None = None
+
+    # --- life
+
+    async def run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        resolver = Resolver(self.clock, fixed=self.settings.resolve, servers=self.settings.dns_servers or None)
+        ca_file = str(self.settings.ca_file) if self.settings.ca_file else None
+        self.fetcher = Fetcher(self.clock, resolver, ca_file=ca_file)
+        self.resolver = resolver
+        self.pool = ParsePool(max(1, self.settings.parsers_per_worker))
+        self._watch_lag(self.clock.tick_ms())
+        try:
+            while not self.stopping:
+                try:
+                    await self._session()
+                except Fenced as fenced:
+                    self.fenced += 1
+                    logs.component_log("worker").warning("fenced", detail=str(fenced))
+                    await self._drop_everything()
+        finally:
+            await self.pool.close()
+            await self.fetcher.close()
+            await resolver.close()
+            self._flush_thread.shutdown()
+
+    def stop(self) -> None:
+        """Finish what is in flight, flush, hand everything back. Called again: end what is in flight."""
+        if self.stopping:
+            self.aborting = True
+            self.fetcher.abort()
+        elif not self.stopping:
+            self.stopping = True
+            self._loop.call_later(DRAIN_MS / 1000, self.stop)
+        self._flush_now.set()
+
+    async def _session(self) -> None:
+        self._reset_session()
+        self.id = await self._call(self.store.join, self.info)
+        self.visitor = Visitor(self, self.fetcher, self.pool, VisitLog(worker_log(str(self.id))))
+        self._writer = self._new_writer()
+        while not (self.stopping and not self._tasks and not len(self.pending)):
+            await self._until_flush_due()
+            await self._renew_lease()
+            cut = self._cut()
+            answer = await self._commit(cut)
+            if answer is None:
+                break
+            await self._apply(cut, answer)
+        await self._leave()
+
+    async def _leave(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        if not self._stalled:
+            await self._call(self.store.leave)
+
+    async def _drop_everything(self) -> None:
+        """A new session starts from what the store says."""
+        self.aborting = True
+        self.fetcher.abort()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.aborting = False
+        if self._writer is not None:
+            self._writer.close()
+        self.pending, self.scheduler = Pending(), Scheduler()
+        self.touched.clear()
+        for crawl in self.crawls.values():
+            crawl.outstanding.clear()
+
+    def _new_writer(self) -> ArchiveWriter:
+        return ArchiveWriter(self.settings.archive_folder, secrets.token_hex(8), self.clock, file_bytes_max=self.settings.warc_bytes_max)
+
+    async def _call(self, function: Callable[..., T], *values: Any) -> T:
+        return await self._loop.run_in_executor(self._flush_thread, function, *values)
+
+    # --- the flush
+
+    async def _until_flush_due(self) -> None:
+        self._flush_now.clear()
+        if self._urgent():
+            return
+        idle = not self._tasks and not len(self.pending) and not self.scheduler.rows
+        wait = self._idle_ms if idle else self.settings.flush_ms
+        self._idle_ms = min(self._idle_ms * 2, IDLE_MS_MAX) if idle else IDLE_MS_MIN
+        try:
+            async with asyncio.timeout(wait / 1000):
+                await self._flush_now.wait()
+        except TimeoutError:
+            pass
+
+    def _urgent(self) -> bool:
+        """At once when nothing is ready (chains), or when a batch is full."""
+        results = len(self.pending)
+        return results >= self.settings.flush_results or (results > 0 and not self.scheduler.rows) or (self.stopping and not self._tasks)
+
+    def _cut(self) -> Cut:
+        """Take what has gathered and say what is wanted."""
+        now = self.clock.tick_ms()
+        self._seq += 1
+        batch = Batch(self._seq, control_seen=self._control, in_flight=list(self.visiting.items()))
+        if now - self._evicted_tick > EVICT_EVERY_MS:
+            self._evict(now)
+        released = self._released_and_refilled(batch, now)
+        batch.hand_back = self._handed_back(released)
+        hosts = [host for host in self.scheduler.hosts.values() if host.dirty]
+        for host in hosts:
+            host.dirty = False
+        if self.stopping:
+            batch.refills = []
+        elif self.fetching < self.settings.concurrency and self.scheduler.rows < ROWS_MAX and len(self.scheduler.hosts) < self.settings.hosts_max:
+            batch.new_queues, batch.window = QUEUES_PER_LOAD, WINDOW_MIN
+            batch.next_due = not self._tasks
+        if self._lost_answer:
+            batch.holding = list(self.scheduler.queues)
+        self._want_grants(batch)
+        pending, self.pending = self.pending, Pending()
+        return pending.cut(batch, hosts, released, now)
+
+    def _released_and_refilled(self, batch: Batch, now: float) -> list[tuple[Queue, Release]]:
+        released: list[tuple[Queue, Release]] = []
+        again: set[Queue] = set()
+        for queue in self.touched:
+            if queue.id not in self.scheduler.queues:
+                continue
+            waiting = len(queue.rows)
+            if queue.leaving or (not waiting and not queue.more):
+                if queue.in_flight:
+                    continue  # it is touched again when that ends
+                queue.leaving = queue.leaving or "empty"
+                released.append((queue, Release(queue.id, self._rest_of(queue, now), queue.fetched)))
+            elif queue.more and waiting <= queue.window // 2:
+                batch.refills.append(Refill(queue.id, len(queue.held) + queue.window))
+                again.add(queue)
+        self.touched = again
+        return released
+
+    def _rest_of(self, queue: Queue, now: float) -> int:
+        rest = queue.host.next_tick - now
+        if queue.leaving == Need.WAIT.name:
+            rest = max(rest, PENDING_LOOK_MS)
+        return int(rest) if rest > 0 and queue.leaving != "empty" else 0
+
+    def _want_grants(self, batch: Batch) -> None:
+        ending = {done.outcome.url_id for done in self.pending.finished} | {retry.url_id for _, retry in self.pending.retries}
+        for crawl in self.crawls.values():
+            if crawl.limited:
+                waiting = sum(len(queue.rows) for queue in self.scheduler.queues.values() if queue.crawl is crawl) if crawl.running else 0
+                batch.grants_wanted[crawl.id] = len(crawl.outstanding - ending) + min(waiting, self.settings.concurrency)
+
+    def _handed_back(self, released: list[tuple[Queue, Release]]) -> list[int]:
+        """Partitions to give whose every queue is on its way back."""
+        if not self._giving:
+            return []
+        leaving = {queue.id for queue, _ in released}
+        held = {queue.host.part for queue in self.scheduler.queues.values() if queue.id not in leaving}
+        return sorted(self._giving - held)
+
+    async def _commit(self, cut: Cut) -> Flushed | None:
+        """The same batch until the store has it. None: we are stopping and it still does not answer; its rows stay open."""
+        wait = RETRY_MS_MIN
+        while True:
+            try:
+                answer = await self._call(self._flush_cut, cut)
+            except StoreUnavailable as error:
+                if not self._stalled:
+                    self.report({"event": "stalled", "reason": str(error)})
+                    logs.component_log("worker", worker=self.id).warning("stalled", reason=str(error))
+                self._stalled = True
+                if self.stopping:
+                    return None
+                await asyncio.sleep(wait / 1000)
+                wait = min(wait * 2, RETRY_MS_MAX)
+            else:
+                if self._stalled:
+                    self._stalled = False
+                    self.report({"event": "going_on"})
+                    self._kick()
+                return answer
+
+    def _flush_cut(self, cut: Cut) -> Flushed:
+        """In the flush thread."""
+        archive(cut, self._writer)
+        answer = self.store.flush(cut.batch)
+        if self._writer is not None:
+            self._writer.committed()
+        logs.flush()
+        return answer
+
+    # --- the answer
+
+    async def _apply(self, cut: Cut, answer: Flushed) -> None:
+        self._lost_answer = answer.repeated
+        if answer.control != self._control:
+            await self._refresh_crawls(answer.control)
+        learn_keys(cut, self.crawls)
+        self._settle(cut)
+        for queue in cut.released:
+            self.scheduler.remove_queue(queue)
+        for part in cut.batch.hand_back:
+            self._giving.discard(part)
+            self._parts.pop(part, None)
+        limits = {refill.queue: refill.limit for refill in cut.batch.refills}
+        for window in answer.refills:
+            self._refill(window, limits[window.queue])
+        for queue_id in answer.arrived:
+            self._more(self.scheduler.queues.get(queue_id))
+        now = self.clock.tick_ms()
+        for window in answer.windows:
+            self._add_window(window, answer.hosts[window.host], now)
+        if answer.windows or answer.refills:
+            self._idle_ms = IDLE_MS_MIN
+        elif answer.next_due_in_ms is not None:
+            self._idle_ms = max(1.0, min(self._idle_ms, answer.next_due_in_ms))
+        self._take_grants(answer)
+        self._kick()
+
+    def _settle(self, cut: Cut) -> None:
+        """What is committed is no longer held; queues that got children may have more."""
+        for done in cut.finished:
+            done.queue.held.discard(done.outcome.url_id)
+            done.queue.crawl.outstanding.discard(done.outcome.url_id)
+            self.touched.add(done.queue)
+            for child in done.outcome.children:
+                host = self.scheduler.hosts.get(child.host)
+                if host is not None:
+                    self._more(host.queues.get(child.crawl))
+        for queue, url_id in cut.retried:
+            queue.held.discard(url_id)
+            queue.crawl.outstanding.discard(url_id)
+            self._more(queue)
+
+    def _more(self, queue: Queue | None) -> None:
+        if queue is not None:
+            queue.more = True
+            self.touched.add(queue)
+
+    def _refill(self, window: Window, limit: int) -> None:
+        queue = self.scheduler.queues.get(window.queue)
+        if queue is None or queue.leaving:
+            return
+        if len(queue.rows) <= queue.window // 4:
+            queue.window = min(queue.window * 2, WINDOW_MAX)
+        self.scheduler.add_rows(queue, window.rows)
+        queue.more = len(window.rows) >= limit
+        self.touched.add(queue)
+
+    def _add_window(self, window: Window, record: HostRecord, now: float) -> None:
+        crawl = self.crawls[window.crawl]
+        host = self.scheduler.hosts.get(window.host) or self._new_host(window.host, record, now)
+        queue = Queue(window.queue, crawl, host, window.fetched)
+        queue.window = WINDOW_MIN
+        self.scheduler.add_queue(queue, window.rows)
+        self.touched.add(queue)
+        forced = self._parts.get(host.part)
+        if forced is not None:
+            # The last owner died: it may have asked this host just before.
+            host.next_tick = max(host.next_tick, now - forced + host.delay_ms())
+            self.scheduler.refresh(host)
+        if host.part in self._giving or host.next_tick - now > LONG_REST_MS:
+            self._send_back(queue, "rest")
+
+    def _new_host(self, key: str, record: HostRecord, now: float) -> Host:
+        host = Host(key, partition_of(key), now + record.next_in_ms, record.pace, record.requests, record.rest_reason)
+        host.gates = {robots.origin: RobotsGate.of(robots, now) for robots in record.robots}
+        return host
+
+    def _take_grants(self, answer: Flushed) -> None:
+        for crawl_id, granted in answer.grants.items():
+            crawl = self.crawls[crawl_id]
+            could_send = crawl.may_send()
+            crawl.granted = granted
+            if crawl.may_send() and not could_send:
+                self._refresh_hosts_of(crawl)
+
+    def _refresh_hosts_of(self, crawl: LiveCrawl) -> None:
+        for host in self.scheduler.hosts.values():
+            if crawl.id in host.queues:
+                self.scheduler.refresh(host)
+
+    async def _refresh_crawls(self, control: int) -> None:
+        for crawl in await self._call(self.store.controls):
+            live = self.crawls.get(crawl.id)
+            if live is None:
+                self.crawls[crawl.id] = LiveCrawl(crawl, self.settings)
+            elif live.crawl != crawl:
+                live.update(crawl)
+        open_ids = {crawl.id for crawl in await self._call(self.store.controls)}
+        for live in list(self.crawls.values()):
+            if live.id not in open_ids:
+                live.running = False
+            if not live.running:
+                for queue in list(self.scheduler.queues.values()):
+                    if queue.crawl is live:
+                        self._send_back(queue, "paused")
+            else:
+                self._refresh_hosts_of(live)
+            if live.id not in open_ids and not any(queue.crawl is live for queue in self.scheduler.queues.values()):
+                del self.crawls[live.id]
+        self._control = control
+
+    # --- the lease
+
+    async def _renew_lease(self) -> None:
+        now = self.clock.tick_ms()
+        if now - self._leased_tick < LEASE_EVERY_MS:
+            return
+        try:
+            lease = await self._call(self.store.lease, self._loads())
+        except StoreUnavailable:
+            return  # the flush that follows says so, and waits
+        self._leased_tick = now
+        self._right_until = FOREVER if lease.valid_ms is None else now + lease.valid_ms
+        self._take_lease(lease)
+
+    def _take_lease(self, lease: Lease) -> None:
+        self._parts = lease.partitions
+        self._giving = set(lease.give)
+        if self._giving:
+            for queue in list(self.scheduler.queues.values()):
+                if queue.host.part in self._giving:
+                    self._send_back(queue, "handed back")
+
+    def _loads(self) -> dict[int, float]:
+        """Pages a second that each partition could do now."""
+        loads = dict.fromkeys(self._parts, 0.0)
+        for host in self.scheduler.hosts.values():
+            if host.part in loads and host.queues:
+                loads[host.part] += min(1000.0 / max(host.delay_ms(), 1.0), sum(len(queue.held) for queue in host.queues.values()))
+        return loads
+
+    # --- queues that go back
+
+    def _send_back(self, queue: Queue, why: str) -> None:
+        self.scheduler.drop_rows(queue)
+        queue.leaving = queue.leaving or why
+        self.touched.add(queue)
+        self.scheduler.refresh(queue.host)
+
+    def _evict(self, now: float) -> None:
+        self._evicted_tick = now
+        for host in self.scheduler.resting(now + LONG_REST_MS):
+            for queue in list(host.queues.values()):
+                self._send_back(queue, "rest")
+
+    # --- sending
+
+    def _kick(self) -> None:
+        if not self._dispatching:
+            self._dispatching = True
+            self._loop.call_soon(self._dispatch)
+
+    def _dispatch(self) -> None:
+        self._dispatching = False
+        now, free = self.clock.tick_ms(), FREE_ENDS_MAX
+        if self.stopping or self._stalled or now >= self._right_until:
+            return
+        while self.fetching < self.settings.concurrency:
+            picked = self.scheduler.pop(now)
+            if picked is None:
+                break
+            if not self._send(*picked, now):
+                self.scheduler.refresh(picked[0])
+                free -= 1
+                if free <= 0:
+                    self._kick()
+                    return
+        self._arm_timer(now)
+        if self._urgent():
+            self._flush_now.set()
+
+    def _arm_timer(self, now: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        tick = self.scheduler.next_tick()
+        if tick is not None and self.fetching < self.settings.concurrency:
+            self._timer = self._loop.call_later(max(0.0, tick - now) / 1000, self._kick)
+
+    def _send(self, host: Host, queue: Queue, now: float) -> bool:
+        """Start a request for the next row of the queue; false: the row ended, or went back, without one."""
+        crawl, row = queue.crawl, self.scheduler.take(queue)
+        if row.kind is Kind.ROBOTS:
+            self._start(host, queue, row, self.visitor.visit_robots(host, queue, row), now)
+            return True
+        scope = crawl.settings.scope
+        if scope.at_max_depth is AtMaxDepth.RECORD and row.depth >= scope.max_depth:
+            return self._refuse(queue, row, Reason.DEPTH)
+        if queue.fetched >= crawl.settings.limits.max_urls_per_host:
+            self.scheduler.put_back(queue, row)
+            self.give_up(queue, Reason.LIMIT_HOST)
+            return False
+        if crawl.settings.robots.mode is RobotsMode.OBEY:
+            origin = origin_of(row.url)
+            gate = host.gates.get(origin)
+            if gate is None:
+                gate = host.gates[origin] = RobotsGate(origin)
+            need = gate.need(now, crawl.settings.robots)
+            if need is not Need.NOTHING:
+                self.scheduler.put_back(queue, row)
+                if need is Need.WAIT:
+                    for other in list(host.queues.values()):
+                        self._send_back(other, Need.WAIT.name)
+                    return False
+                self._start(host, queue, None, self.visitor.fetch_robots(host, queue, origin), now)
+                return True
+            decision = gate.judge(row.url, crawl.product_token, crawl.polite)
+            if not decision.ok:
+                return self._refuse(queue, row, decision.reason)
+        queue.fetched += 1
+        if crawl.limited:
+            crawl.outstanding.add(row.id)
+        self._start(host, queue, row, self.visitor.visit(host, queue, row), now)
+        return True
+
+    def _refuse(self, queue: Queue, row: Row, reason: str) -> bool:
+        self.pending.end(queue, row, UrlState.EXCLUDED, reason, tried=0)
+        self.touched.add(queue)
+        return False
+
+    def _start(self, host: Host, queue: Queue, row: Row | None, visit: Coroutine[Any, Any, None], now: float) -> None:
+        self._request_started(host, now)
+        queue.in_flight += 1
+        if row is not None:
+            self.visiting[row.id] = self.clock.now_ms()
+        task = self._loop.create_task(self._guarded(visit, queue, row))
+        self._tasks.add(task)
+
+    def _request_started(self, host: Host, now: float) -> None:
+        self.fetching += 1
+        self.scheduler.started(host, now, host.gap_ms(random.random()))
+
+    async def _guarded(self, visit: Coroutine[Any, Any, None], queue: Queue, row: Row | None) -> None:
+        """The one broad except: a fault of ours ends one URL, never the crawl."""
+        try:
+            await visit
+        except Aborted:
+            if row is not None:
+                queue.held.discard(row.id)
+                queue.crawl.outstanding.discard(row.id)
+        except Exception as error:
+            logs.component_log("worker", worker=self.id).exception("visit_broke", url=row.url if row else "robots.txt")
+            if row is not None:
+                self.pending.end(queue, row, UrlState.FAILED, Reason.POISON)
+                self.pending.finished[-1].outcome.page = None
+            self.report({"event": "fault", "error": repr(error)})
+        finally:
+            queue.in_flight -= 1
+            self.touched.add(queue)
+            if row is not None:
+                self.visiting.pop(row.id, None)
+            task = asyncio.current_task()
+            if task is not None:
+                self._tasks.discard(task)
+            if self._urgent():
+                self._flush_now.set()
+
+    # --- what a visit asks of its worker (visit.Site)
+
+    def request_ended(self, host: Host, crawl: LiveCrawl) -> None:
+        self.fetching -= 1
+        self.scheduler.finished(host, self.clock.tick_ms(), host.gap_ms(random.random()))
+        self._kick()
+
+    async def next_turn(self, host: Host, crawl: LiveCrawl) -> bool:
+        """Wait for the host's clock before the next hop of the same visit; false: do not send it."""
+        host.reserved += 1
+        self.scheduler.refresh(host)
+        try:
+            while not self.stopping and crawl.running:
+                now = self.clock.tick_ms()
+                if now >= host.next_tick and host.in_flight < host.in_flight_max() and not self._stalled:
+                    self._request_started(host, now)
+                    return True
+                await asyncio.sleep(max(host.next_tick - now, 1.0) / 1000)
+            return False
+        finally:
+            host.reserved -= 1
+            self.scheduler.refresh(host)
+
+    def addresses_of(self, url: str) -> tuple[str, str]:
+        answer = self.resolver.known(hostname_of(url))
+        return (" ".join(answer.addresses), " ".join(answer.cnames)) if answer else ("", "")
+
+    def rest(self, host: Host, ms: float, reason: str) -> None:
+        self.scheduler.rest(host, self.clock.tick_ms() + ms, reason)
+
+    def give_up(self, queue: Queue, reason: str) -> None:
+        self.pending.deaths[queue.id] = reason
+        self._send_back(queue, reason)
+
+    def join_host(self, crawl: LiveCrawl, hostname: str) -> None:
+        crawl.update(replace(crawl.crawl, joined_hosts=(*crawl.crawl.joined_hosts, hostname)))
+        self.pending.joined.append((crawl.id, hostname))
+
+    def parsing(self, url_id: int) -> None:
+        if self.blackbox is not None:
+            self.blackbox.write(url_id)
+
+    def offload(self) -> bool:
+        """Parsing goes to a helper when the loop is the bottleneck and a core is free."""
+        return self._offload and self._busy and self.pool.idle > 0
+
+    def _watch_lag(self, expected: float) -> None:
+        now = self.clock.tick_ms()
+        self._busy = now - expected > LAG_BUSY_MS
+        self._loop.call_later(LAG_EVERY_MS / 1000, self._watch_lag, now + LAG_EVERY_MS)
