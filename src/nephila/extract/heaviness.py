@@ -1,38 +1,28 @@
 """Which pages must not be parsed on the event loop: a cheap look at the bytes, safe against whoever knows it.
 
 What makes lexbor slow (all measured, 2.8 GHz Xeon):
-- size: 12 us a KB; links: 2 us each in the parser and about as much in admission;
+- size: 10 us a KB;
 - attributes of one tag, compared each with each: 10,000 take 270 ms in 39 KB;
 - nesting: every block start tag searches the stack of open elements: 10,000 divs take 200 ms, 100,000 take 12 s;
-- formatting elements (b, code, font, ...) that stay open: the standard reopens them all in every block and moves them at
-  every mismatched end tag. Up to three of the same kind are kept, so only those with distinct attributes pile up:
-  2,000 tags in 17 KB take 2.3 s.
+- misnesting: an end tag of a formatting element (b, code, font, ...) moves and copies elements over the whole depth,
+  and text reopens all that were left open. Hill climbing over generated pages (some minutes) found 2,300 ms in 2,000
+  tags (17 KB), 200 ms in 1,000 and 80 ms in 700, in pages that look harmless: as many end tags, few attributes.
 
-Counting end tags proves nothing (`</x>` closes nothing, `title="</b>"` is none), so nothing here trusts them. Each test
-bounds what ANY reading of the bytes can contain; a page that it wrongly suspects only costs a trip to a helper process.
-Together they take 1.5 us a KB, an eighth of the parse they guard.
+So counting end tags proves nothing (`</x>` closes nothing, `title="</b>"` is none): only few tags are safe tags. Both
+tests bound what ANY reading of the bytes can contain. A page they wrongly suspect costs a trip to a helper process,
+which is cheaper than any look that would tell more: naming the tags of a 31 KB page takes 70 us.
 """
 
-import re
 from collections.abc import Iterator
 
-BYTES_FREE = 4_096  # no arrangement of so few bytes takes more than 40 ms
-BYTES_INLINE_MAX = 524_288  # 10 ms of parsing, and 20,000 links are 80 ms more
-TAGS_MAX = 6_000  # nested, they take 80 ms
-FORMATTING_WORK_MAX = 60_000  # tags x kinds of formatting elements: 100 ms at worst
+BYTES_FREE = 2_800  # cannot hold more than TAGS_MAX tags that matter
+BYTES_INLINE_MAX = 65_536  # larger pages have more tags anyway; text alone would take 1 ms
+TAGS_MAX = 700
 ATTRIBUTE_WORK_MAX = 400_000_000  # page bytes x bytes of the longest tag: 75 ms
 TRIES_MAX = 20  # `>` looked at in a stretch before it is called a long tag
 
-# Bytes that only encodings need in which an ASCII byte is not always its character (UTF-16, ISO-2022-JP).
+# Bytes that only those encodings need in which an ASCII byte is not always its character (UTF-16, ISO-2022-JP).
 _SHIFTING = (b"\0", b"\x1b")
-
-_FORMATTING = frozenset(b"b big code em font i nobr s small strike strong tt u".split())
-# Start tags with attributes; by first letter and length, because naming the elements takes twice as long.
-_tags_in = re.compile(rb"<[bBcCeEfFiInNsStTuU][a-zA-Z]{0,5}+[\t\n\f\r /]").findall
-# An attribute list that plainly ends where it seems to: quoted values without < and >.
-_plain_tags_in = re.compile(
-    rb"<[bBcCeEfFiInNsStTuU][a-zA-Z]{0,5}+(?:[\t\n\f\r ]++[a-zA-Z-]++=\"[^\"<>]{0,200}+\")++[\t\n\f\r ]*+>"
-).findall
 
 
 def looks_heavy(body: bytes) -> bool:
@@ -40,33 +30,16 @@ def looks_heavy(body: bytes) -> bool:
     size = len(body)
     if size <= BYTES_FREE:
         return False
-    if size > BYTES_INLINE_MAX or any(byte in body for byte in _SHIFTING):
+    if size > BYTES_INLINE_MAX or body.count(b"<") > TAGS_MAX:
         return True
-    tags = body.count(b"<")
-    return tags > TAGS_MAX or _formats_much(body, tags) or _has_long_tag(body, ATTRIBUTE_WORK_MAX // size)
-
-
-def _formats_much(body: bytes, tags: int) -> bool:
-    kinds_max = FORMATTING_WORK_MAX // tags if tags else 0
-    found = _tags_in(body)
-    if len(found) <= kinds_max:
-        return False
-    names = [name for name in set(found) if name[1:-1].lower() in _FORMATTING]
-    total = sum(map(found.count, names))
-    return total > kinds_max and total - _repeated(body) > kinds_max
-
-
-def _repeated(body: bytes) -> int:
-    """How many formatting start tags are plainly the same as another one."""
-    plain = [tag for tag in _plain_tags_in(body) if tag[1:7].split(None, 1)[0].lower() in _FORMATTING]
-    return len(plain) - len(set(plain))
+    return any(byte in body for byte in _SHIFTING) or _has_long_tag(body, ATTRIBUTE_WORK_MAX // size)
 
 
 def _has_long_tag(body: bytes, length_max: int) -> bool:
     """May a tag be longer than this? Not if in every stretch of half the length there is a `>` that must end it.
 
-    A `>` does not end the tag around it only inside a quoted value, and a quote opens a value only right after `=`. So one
-    whose last quote of each kind does not follow an `=` ends whatever tag it is in.
+    A `>` does not end the tag around it only inside a quoted value, and a quote opens a value only right after `=`. So
+    one whose last quote of each kind does not follow an `=` ends whatever tag it is in.
     """
     stride = length_max // 2
     searched, double, single = 0, -1, -1

@@ -8,7 +8,7 @@ from nephila.models import PARTITIONS
 HOSTS_CACHED = 65_536
 KEY_BYTES = 16
 
-# Copying a prepared state costs 0.45 us a URL, building one each time 0.65 us.
+# Copying a prepared state makes a key in 0.34 us, building one each time in 0.46 us.
 _EMPTY = blake2b(digest_size=KEY_BYTES)
 
 

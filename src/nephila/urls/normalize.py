@@ -67,8 +67,10 @@ def _parse_odd_ace(text: str, base: str | None) -> str | None:
         href = _ada(masked, masked_base)
     except ValueError:
         return None
-    start = href.find("/") + 2
-    end = href.find("/", start)
+    if not href.startswith(_WEB):
+        return href
+    start = href.index("/") + 2
+    end = href.index("/", start)
     authority = href[start:end]
     if _STAND_IN in authority and _ACE in authority:
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nephila.extract.page import PageRules
+from nephila.extract.frames import PageRules
 from nephila.frontier.store import Crawl
 from nephila.models import CrawlState
 from nephila.profiles import ContentStore, RobotsMode
@@ -54,7 +54,7 @@ class LiveCrawl:
         self.archives = settings.content.store is ContentStore.WARC
         self.admission = Admission(settings, crawl.seeds, crawl.joined_hosts)
         obey = settings.robots.mode is RobotsMode.OBEY
-        self.rules = PageRules((crawl.id, crawl.joined_hosts), settings.model_dump_json(), crawl.seeds, crawl.joined_hosts, obey)
+        self.rules = PageRules(f"{crawl.id}+{len(crawl.joined_hosts)}", settings.model_dump_json(), crawl.seeds, crawl.joined_hosts, obey)
 
     def may_send(self) -> bool:
         return self.running and (not self.limited or self.granted > len(self.outstanding))

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from nephila.archive.writer import Exchange
 from nephila.clock import Clock
-from nephila.extract.page import PageJob, PageReading, is_html, looks_heavy, read_page
+from nephila.extract.heaviness import looks_heavy
+from nephila.extract.page import PageJob, PageReading, is_html, read_page
 from nephila.extract.parse_pool import ParseFailure, ParsePool
 from nephila.fetch.body import decode_body
 from nephila.fetch.fetcher import Fetcher, FetchRequest, FetchResult
@@ -315,6 +316,7 @@ class Visitor:
         host.gates[origin] = RobotsGate.of(record, now)
         delays = [delay for other in host.gates.values() if (delay := other.crawl_delay_ms(crawl.product_token)) is not None]
         host.pace.crawl_delay_ms = max(delays, default=None)
+        self.site.rest(host, host.delay_ms(), host.rest_reason)  # the request for robots.txt counts, too, by the delay it has told
 
     def _robots_record(self, crawl: LiveCrawl, origin: str, result: FetchResult, failures: int) -> RobotsRecord:
         settings = crawl.settings.robots

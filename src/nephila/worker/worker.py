@@ -218,8 +218,8 @@ class Worker:
         released: list[tuple[Queue, Release]] = []
         again: set[Queue] = set()
         for queue in self.touched:
-            if queue.id not in self.scheduler.queues:
-                continue
+            if self.scheduler.queues.get(queue.id) is not queue:
+                continue  # it went back, and may be held anew
             waiting = len(queue.rows)
             if queue.leaving or (not waiting and not queue.more):
                 if queue.in_flight:
@@ -499,7 +499,8 @@ class Worker:
                     for other in list(host.queues.values()):
                         self._send_back(other, Need.WAIT.name)
                     return False
-                self._start(host, queue, None, self.visitor.fetch_robots(host, queue, origin), now)
+                host.reserved += 1  # until it is answered nothing else is sent, however many requests may be in flight
+                self._start(host, queue, None, self._ask_robots(host, queue, origin), now)
                 return True
             decision = gate.judge(row.url, crawl.product_token, crawl.polite)
             if not decision.ok:
@@ -509,6 +510,14 @@ class Worker:
             crawl.outstanding.add(row.id)
         self._start(host, queue, row, self.visitor.visit(host, queue, row), now)
         return True
+
+    async def _ask_robots(self, host: Host, queue: Queue, origin: str) -> None:
+        try:
+            await self.visitor.fetch_robots(host, queue, origin)
+        finally:
+            host.reserved -= 1
+            self.scheduler.refresh(host)
+            self._kick()
 
     def _refuse(self, queue: Queue, row: Row, reason: str) -> bool:
         self.pending.end(queue, row, UrlState.EXCLUDED, reason, tried=0)
@@ -576,7 +585,7 @@ class Worker:
             self.scheduler.refresh(host)
 
     def addresses_of(self, url: str) -> tuple[str, str]:
-        answer = self.resolver.known(hostname_of(url))
+        answer = self.resolver.known(hostname_of(url), self.clock.tick_ms())
         return (" ".join(answer.addresses), " ".join(answer.cnames)) if answer else ("", "")
 
     def rest(self, host: Host, ms: float, reason: str) -> None:

@@ -1,0 +1,138 @@
+"""Runs a crawl as the product does: in this process for speed, or with real worker processes for kills and equivalence."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from nephila import wiring
+from nephila.clock import SystemClock
+from nephila.control import crawls
+from nephila.control.supervisor import Supervisor
+from nephila.control.upkeep import Duty
+from nephila.frontier.store import Crawl, Frontier, UrlFilter, UrlRow, WorkerInfo
+from nephila.models import Kind, UrlState
+from nephila.profiles import CrawlSettings, crawl_settings
+from nephila.settings import ProcessSettings, process_settings
+from nephila.worker.worker import Worker
+
+QUICK: dict[str, Any] = {
+    "fetch.allow_private": True,
+    "polite.floor_ms": 0,
+    "polite.adaptive": False,
+    "polite.max_inflight": 4,
+    "retry.base_ms": 10,
+    "robots.retry_ms": 10,
+    "fetch.total_timeout_ms": 5000,
+}
+
+
+@dataclass
+class Place:
+    """A data folder with a store, and how its processes are set up."""
+
+    folder: Path
+    workers: int = 1
+    resolve: Mapping[str, str] | None = None
+    more: Mapping[str, Any] | None = None
+
+    def settings(self) -> ProcessSettings:
+        given = {"data": self.folder, "workers": self.workers, "log_level": "error", "resolve": dict(self.resolve or {})}
+        return process_settings(given | dict(self.more or {}))
+
+    def store(self) -> wiring.Store:
+        return wiring.open_store(self.settings(), create=True)
+
+    def start(self, seeds: list[str], overrides: Mapping[str, Any] | None = None, profile: str = "default") -> Crawl:
+        return crawls.start(self.store().catalog, seeds, quick_settings(overrides, profile))[0]
+
+    def states(self, crawl_id: int) -> dict[str, str]:
+        return {row.url: str(row.state) for row in self.rows(crawl_id)}
+
+    def rows(self, crawl_id: int) -> list[UrlRow]:
+        catalog = self.store().catalog
+        found: list[UrlRow] = []
+        while page := catalog.urls(crawl_id, found[-1].id if found else 0, 1000, UrlFilter()):
+            found += page
+        return [row for row in found if row.kind is Kind.PAGE]
+
+
+def quick_settings(overrides: Mapping[str, Any] | None = None, profile: str = "default") -> CrawlSettings:
+    return crawl_settings(profile, QUICK | dict(overrides or {}))
+
+
+def run_here(place: Place, crawl_id: int, *, seconds: float = 60, wrap: Callable[[Frontier], Frontier] = lambda store: store) -> Crawl:
+    """Crawl with one worker inside this process until the crawl is over."""
+    return uvloop.run(_run_here(place, crawl_id, seconds, wrap))
+
+
+async def _run_here(place: Place, crawl_id: int, seconds: float, wrap: Callable[[Frontier], Frontier]) -> Crawl:
+    settings = place.settings()
+    store = place.store()
+    worker = Worker(wrap(wiring.open_frontier(settings)), settings, SystemClock(), WorkerInfo("test", 0, "test"))
+    duty = Duty(store.upkeep, settings.archive_folder)
+    task = asyncio.ensure_future(worker.run())
+    try:
+        async with asyncio.timeout(seconds):
+            while not (crawl := store.catalog.crawl(crawl_id)).state.over:
+                if task.done():
+                    task.result()
+                duty.run_once()
+                await asyncio.sleep(0.01)
+    finally:
+        if not task.done():
+            worker.stop()
+        await task
+        duty.run_once()
+    return crawl
+
+
+class Cluster:
+    """Real worker processes under a supervisor, polled by the test."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        settings = place.settings()
+        self.store = place.store()
+        self.duty = Duty(self.store.upkeep, settings.archive_folder)
+        self.supervisor = Supervisor(
+            wiring.WORKER_COMMAND, wiring.worker_environment(settings), place.workers, self.store.catalog.suspect
+        )
+
+    def __enter__(self) -> "Cluster":
+        self.supervisor.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.supervisor.close()
+        self.duty.run_once()
+
+    def poll(self) -> None:
+        self.supervisor.poll()
+        self.duty.run_once()
+
+    def run_until(self, done: Callable[[], bool], seconds: float = 90) -> None:
+        end = time.monotonic() + seconds
+        while not done():
+            self.poll()
+            assert time.monotonic() < end, f"not done after {seconds} s: {self.describe()}"
+            time.sleep(0.02)
+
+    def run_crawl(self, crawl_id: int, seconds: float = 90) -> Crawl:
+        self.run_until(lambda: self.store.catalog.crawl(crawl_id).state.over, seconds)
+        return self.store.catalog.crawl(crawl_id)
+
+    def describe(self) -> str:
+        catalog = self.store.catalog
+        return json.dumps({crawl.id: [str(crawl.state), catalog.tallies(crawl.id)] for crawl in catalog.crawls()})
+
+
+def visited(states: Mapping[str, str]) -> int:
+    return sum(state == UrlState.VISITED for state in states.values())
+
+

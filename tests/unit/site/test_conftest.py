@@ -1,0 +1,61 @@
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REQUIREMENTS, known_ids, report_lines
+
+ROOT = Path(__file__).parents[3]
+TESTS = """
+import pytest
+
+@pytest.mark.requirement("{ids}")
+def test_proof(): pass
+
+def test_absent(): pytest.skip("needs a server")
+
+def test_chosen(): pytest.skip("only on Sundays")
+"""
+
+
+def run(folder: Path, *options: str, ids: str = "T-01", ci: str = "") -> subprocess.CompletedProcess[str]:
+    """pytest with our conftest as a plugin, over one file in a folder of its own."""
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = requirement(*ids): x\n")
+    (folder / "test_some.py").write_text(TESTS.format(ids=ids))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", *options]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CI": ci}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+
+
+def test_ids_are_read_from_the_first_column() -> None:
+    assert known_ids("N-01 | one | 000\n## N-02\nRB-10 | ten (as N-03 | has it)\n") == {"N-01", "RB-10"}
+
+
+def test_the_report() -> None:
+    lines = report_lines(Counter({"N-10": 1, "N-02": 3}), {"N-02", "N-10", "A-03", "A-01"})
+    assert lines == ["N-02   3", "N-10   1", "unproven: A-01 A-03", "2 of 4 requirement ids proven"]
+    assert report_lines(Counter({"N-02": 3}), set()) == ["N-02   3", "1 ids proven"]
+
+
+def test_the_option_lists_ids_and_no_tests(tmp_path: Path) -> None:
+    done = run(tmp_path, "--proven-requirements")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("T-01   1\n") and "test_some.py" not in done.stdout
+
+
+@pytest.mark.skipif(not REQUIREMENTS.exists(), reason="needs ../shared/requirements.md beside the repository")
+def test_an_unknown_id_is_an_error(tmp_path: Path) -> None:
+    done = run(tmp_path, ids="ZZ-99")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "not in requirements.md: ZZ-99" in done.stderr
+
+
+@pytest.mark.parametrize(("ci", "failed"), [("", 0), ("true", 1)])
+def test_on_ci_nothing_may_be_missing(tmp_path: Path, ci: str, failed: int) -> None:
+    done = run(tmp_path, ci=ci)
+    assert done.returncode == failed
+    assert ("1 failed, 1 passed, 1 skipped" if failed else "1 passed, 2 skipped") in done.stdout
+    assert ("nothing may be missing: Skipped: needs a server" in done.stdout) == bool(failed)
