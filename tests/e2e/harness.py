@@ -112,6 +112,10 @@ class Cluster:
         self.supervisor.close()
         self.duty.run_once()
 
+    def ready(self) -> None:
+        """All workers have joined."""
+        self.run_until(lambda: sum(worker.alive for worker in self.store.catalog.workers()) >= self.place.workers)
+
     def poll(self) -> None:
         self.supervisor.poll()
         self.duty.run_once()

@@ -55,13 +55,25 @@ def start(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings) -> tu
     known = catalog.unfinished(mark)
     interrupt_others(catalog, known)
     if known is not None:
-        if known.seeding:  # it died while its seeds were being added
-            _seed(catalog, known.id, children)
-        catalog.steer(known.id, CrawlState.RUNNING)
-        return catalog.crawl(known.id), False
+        return _go_on(catalog, known, children), False
     crawl = catalog.create_crawl(seeds, settings, mark)
     _seed(catalog, crawl.id, children)
     return catalog.crawl(crawl.id), True
+
+
+def resume(catalog: Catalog, crawl_id: int | None) -> Crawl:
+    """Go on with this crawl, or with the latest unfinished one."""
+    crawl = resumable(catalog, crawl_id)
+    interrupt_others(catalog, crawl)
+    return _go_on(catalog, crawl, _children(crawl.seeds, crawl.settings) if crawl.seeding else [])
+
+
+def _go_on(catalog: Catalog, crawl: Crawl, children: list[Child]) -> Crawl:
+    if crawl.seeding:  # it died while its seeds were being added
+        _seed(catalog, crawl.id, children)
+    if crawl.state is not CrawlState.ENDING:  # what a limit or a cancel began goes on to its end
+        catalog.steer(crawl.id, CrawlState.RUNNING)
+    return catalog.crawl(crawl.id)
 
 
 def _seed(catalog: Catalog, crawl_id: int, children: list[Child]) -> None:
@@ -79,10 +91,14 @@ def _children(seeds: Sequence[str], settings: CrawlSettings) -> list[Child]:
     for seed in seeds:
         judgement = admission.judge(seed, None, 0)
         if judgement.found is None:
-            raise UsageError(f"the seed {seed} is refused by the crawl's own rules ({judgement.refusal}): {judgement.detail}")
+            raise UsageError(
+                f"the seed {seed} is refused by the crawl's own rules ({judgement.refusal}): {judgement.detail}"
+            )
         guard = judge_url(judgement.found.url)
         if not guard.ok and not settings.fetch.allow_private:
-            raise UsageError(f"{seed} is a private address ({guard.detail}): say --allow-private if it is yours to crawl")
+            raise UsageError(
+                f"{seed} is a private address ({guard.detail}): say --allow-private if it is yours to crawl"
+            )
         found = judgement.found
         children.append(Child(0, found.host, found.key, found.url, 0, priority_of(0, Kind.PAGE), None, seed))
     return children
@@ -94,11 +110,11 @@ def fingerprint(seeds: Sequence[str], settings: CrawlSettings) -> str:
 
 
 def interrupt_others(catalog: Catalog, wanted: Crawl | None) -> None:
-    """Crawls that say they run while no worker lives were killed: they wait for `resume`, a new command does not pick them up."""
+    """Crawls that say they run while no worker lives were killed: they wait for `resume`, no new command takes them."""
     if any(worker.alive for worker in catalog.workers()):
         return
     for crawl in catalog.crawls():
-        if crawl.state is CrawlState.RUNNING and (wanted is None or crawl.id != wanted.id):
+        if crawl.state is CrawlState.RUNNING and (wanted is None or crawl.id != wanted.id) and not catalog.attended(crawl.id):
             catalog.steer(crawl.id, CrawlState.PAUSED, "interrupted")
 
 

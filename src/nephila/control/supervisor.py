@@ -36,10 +36,19 @@ class Process:
 class Supervisor:
     """Poll it: it has no thread of its own besides the readers of its workers' reports."""
 
-    def __init__(self, command: list[str], environment: dict[str, str], count: int, suspect: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        count: int,
+        suspect: Callable[[int], None],
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        """`say` takes the log lines of the workers, from threads; without it they go to our standard error."""
         self._command = command
         self._environment = environment
         self._suspect = suspect
+        self._say = say
         self._folder = tempfile.TemporaryDirectory(prefix="nephila-")
         self.processes = [Process(slot, Path(self._folder.name) / f"worker-{slot}") for slot in range(count)]
         self.restarts = 0
@@ -99,10 +108,15 @@ class Supervisor:
 
     def _launch(self, process: Process) -> None:
         environment = self._environment | {"NEPHILA_BLACKBOX": str(process.blackbox)}
-        process.popen = subprocess.Popen(self._command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        stderr = subprocess.PIPE if self._say else None
+        process.popen = subprocess.Popen(
+            self._command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+        )
         process.started = time.monotonic()
         process.reader = threading.Thread(target=self._read_reports, args=(process, process.popen), daemon=True)
         process.reader.start()
+        if self._say:
+            threading.Thread(target=self._read_log, args=(process.popen, self._say), daemon=True).start()
 
     def _bury(self, process: Process, now: float) -> None:
         assert process.popen is not None
@@ -114,7 +128,9 @@ class Supervisor:
             self._suspect(suspect)
         process.short_lives = process.short_lives + 1 if now - process.started < SHORT_LIFE_SECONDS else 0
         if process.short_lives >= SHORT_LIVES_MAX and not suspect and code > 0:
-            raise NephilaError(f"a worker ended {process.short_lives} times right after its start (exit code {code}): its log says why")
+            raise NephilaError(
+                f"a worker ended {process.short_lives} times right after its start (exit code {code}): its log says why"
+            )
         process.restart_at = now + min(RESTART_SECONDS_MIN * 2**process.short_lives, RESTART_SECONDS_MAX)
         process.popen = None
         process.stalled = ""
@@ -125,6 +141,12 @@ class Supervisor:
         process.popen.stdin.close()
         if process.reader is not None:
             process.reader.join(1.0)
+
+    def _read_log(self, popen: "subprocess.Popen[bytes]", say: Callable[[str], None]) -> None:
+        assert popen.stderr is not None
+        with popen.stderr:
+            for line in popen.stderr:
+                say(line.decode("utf-8", "replace").rstrip("\n"))
 
     def _read_reports(self, process: Process, popen: "subprocess.Popen[bytes]") -> None:
         assert popen.stdout is not None

@@ -19,6 +19,7 @@ BYTES_FREE = 2_800  # cannot hold more than TAGS_MAX tags that matter
 BYTES_INLINE_MAX = 65_536  # larger pages have more tags anyway; text alone would take 1 ms
 TAGS_MAX = 700
 ATTRIBUTE_WORK_MAX = 400_000_000  # page bytes x bytes of the longest tag: 75 ms
+COUNT_STEP_BYTES = 4_096
 TRIES_MAX = 20  # `>` looked at in a stretch before it is called a long tag
 
 # Bytes that only those encodings need in which an ASCII byte is not always its character (UTF-16, ISO-2022-JP).
@@ -30,9 +31,19 @@ def looks_heavy(body: bytes) -> bool:
     size = len(body)
     if size <= BYTES_FREE:
         return False
-    if size > BYTES_INLINE_MAX or body.count(b"<") > TAGS_MAX:
+    if size > BYTES_INLINE_MAX or _has_many_tags(body):
         return True
     return any(byte in body for byte in _SHIFTING) or _has_long_tag(body, ATTRIBUTE_WORK_MAX // size)
+
+
+def _has_many_tags(body: bytes) -> bool:
+    """In steps, because most pages that have are known to after half their length: 0.7 us a KB."""
+    tags = 0
+    for start in range(0, len(body), COUNT_STEP_BYTES):
+        tags += body.count(b"<", start, start + COUNT_STEP_BYTES)
+        if tags > TAGS_MAX:
+            return True
+    return False
 
 
 def _has_long_tag(body: bytes, length_max: int) -> bool:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections import deque
 from dataclasses import dataclass
-from typing import cast, Literal
+from typing import Literal, cast
 
 from nephila.extract.frames import RULES_CACHED, PageRules, frame_of, take_frames, unpacked
 from nephila.extract.page import PageJob, PageReading

@@ -93,6 +93,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(fd,), daemon=True).start()
     with socket.socket(fileno=fd) as connection, suppress(OSError):  # OSError: the other side is gone
         serve(connection)
+    os._exit(0)  # no tear-down: nothing here has to be saved
 
 
 if __name__ == "__main__":

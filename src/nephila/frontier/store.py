@@ -207,6 +207,12 @@ class Upkeep(Protocol):
     def purge(self, crawl_id: int, rows_max: int) -> int:
         """Delete up to so many rows of a deleted crawl; 0 when nothing is left."""
 
+    def abandoned_files(self) -> list[tuple[str, int]]:
+        """Archive files of sessions that have ended, and how many bytes of each are known to be whole."""
+
+    def file_closed(self, name: str, cut: int) -> None:
+        """An abandoned file was looked after; so many torn bytes were cut off."""
+
 
 # --- the catalogue ------------------------------------------------------------------------------------------------------------------
 
@@ -328,11 +334,19 @@ class Catalog(Protocol):
     def queue(self, crawl_id: int, host: str) -> QueueRow | None: ...
     def queues(self, crawl_id: int, limit: int) -> list[QueueRow]: ...
     def workers(self) -> list[WorkerRow]: ...
+    def attend(self, crawl_id: int) -> None:
+        """This process sees to the crawl as long as it lives: nobody else may take it for interrupted."""
+
+    def attended(self, crawl_id: int) -> bool: ...
     def suspect(self, url_id: int) -> None:
         """A worker died while it parsed this URL."""
 
     def delete(self, crawl_id: int) -> list[str]:
         """Mark as deleted; answers the archive files that no other crawl's rows name."""
+
+    def forget_file(self, name: str) -> None: ...
+    def archive_files(self) -> list[tuple[str, int, bool, int]]:
+        """Name, worker, open, bytes cut off."""
 
     def archived(self, after: int, limit: int) -> Iterator[tuple[int, int, str, int, int, bytes | None]]:
         """(page id, url id, file, offset, length, content hash) of rows that name an archive record, by page id."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
 
-IDLE_WEIGHT = 0.001  # of a partition without load: where there is no load at all, shares go by count
-IMBALANCE = 1.2  # below this share of the fair load nothing moves: moving costs a pause of its hosts
+IDLE_WEIGHT = 2.0**-10  # of a partition without load: where there is no load at all, shares go by count (exactly: a power of two)
+IMBALANCE = 1.2  # times the fair load: below it nothing moves, since moving costs a pause of its hosts
 
 
 @dataclass(slots=True)
@@ -32,35 +33,51 @@ def balance(
     loads: Mapping[int, float],
     offers: Mapping[int, int],
 ) -> Moves:
-    """Take what is free up to a fair share; offer the largest partitions whose move still evens things out.
+    """Take of what is free what falls to me; offer the largest partitions whose move still evens things out.
 
-    One hot partition is never moved to and fro: it is heavier than half the difference, so its owner gives the others away instead.
+    One hot partition is never moved to and fro: it is heavier than half the difference, so its owner gives the others
+    away instead. `me` is one of `live`; offers to the dead count for nothing.
     """
     weight = {part: loads.get(part, 0.0) + IDLE_WEIGHT for part in owners}
-    fair = sum(weight.values()) / max(1, len(live))
+    held = _held(live, owners, weight, offers)
+    take = _take(me, owners, weight, offers, held)
+    give = () if take else _give(me, owners, weight, offers, held)
+    return Moves(take, give)
+
+
+def _held(
+    live: Sequence[int], owners: Mapping[int, int | None], weight: Mapping[int, float], offers: Mapping[int, int]
+) -> dict[int, float]:
+    """The weight of each living worker, as if every offer had been taken."""
     held = dict.fromkeys(live, 0.0)
     for part, owner in owners.items():
-        if owner in held:
-            held[owner] += weight[part]
-    take = _take(me, live, owners, weight, offers, fair - held.get(me, 0.0))
-    give = () if take else _give(me, owners, weight, offers, held, fair)
-    return Moves(take, give)
+        offered = offers.get(part)
+        holder = offered if offered in held else owner
+        if holder in held:
+            held[holder] += weight[part]
+    return held
 
 
 def _take(
     me: int,
-    live: Sequence[int],
     owners: Mapping[int, int | None],
     weight: Mapping[int, float],
     offers: Mapping[int, int],
-    room: float,
+    held: Mapping[int, float],
 ) -> tuple[int, ...]:
-    taken = [part for part, owner in owners.items() if owner is None and offers.get(part) == me]
-    room -= sum(weight[part] for part in taken)
-    for part, owner in owners.items():
-        if owner is None and offers.get(part) not in live and room > weight[part] / 2:
+    """What is offered to me, and what falls to me when the poorest takes the heaviest, again and again.
+
+    So every free partition falls to somebody, however heavy it is and however the shares round.
+    """
+    free = [part for part, owner in owners.items() if owner is None]
+    taken = [part for part in free if offers.get(part) == me]
+    shares = [(weight_held, worker) for worker, weight_held in held.items()]
+    heapify(shares)
+    for part in sorted((part for part in free if offers.get(part) not in held), key=lambda part: -weight[part]):
+        share, poorest = shares[0]
+        heapreplace(shares, (share + weight[part], poorest))
+        if poorest == me:
             taken.append(part)
-            room -= weight[part]
     return tuple(taken)
 
 
@@ -70,20 +87,16 @@ def _give(
     weight: Mapping[int, float],
     offers: Mapping[int, int],
     held: dict[int, float],
-    fair: float,
 ) -> tuple[tuple[int, int], ...]:
-    mine = sorted(
-        (part for part, owner in owners.items() if owner == me and part not in offers), key=lambda part: -weight[part]
-    )
-    held = dict(held)
-    for part, to in offers.items():
-        if owners.get(part) == me and to in held:
-            held[me] -= weight[part]
-            held[to] += weight[part]
+    """Nothing moves below IMBALANCE; above it, as much as brings me down to the fair share."""
+    fair = sum(held.values()) / len(held)
+    if held[me] <= fair * IMBALANCE:
+        return ()
+    mine = [part for part, owner in owners.items() if owner == me and offers.get(part) not in held]
     given: list[tuple[int, int]] = []
-    for part in mine:
+    for part in sorted(mine, key=lambda part: -weight[part]):
         poorest = min(held, key=lambda worker: held[worker])
-        if poorest == me or held.get(me, 0.0) <= fair * IMBALANCE:
+        if held[me] <= fair:
             break
         if weight[part] <= (held[me] - held[poorest]) / 2:
             given.append((part, poorest))

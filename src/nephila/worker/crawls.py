@@ -32,12 +32,13 @@ class KnownKeys:
 
 
 class LiveCrawl:
-    __slots__ = ("admission", "archives", "crawl", "fetch", "granted", "host", "id", "known", "limited", "outstanding", "polite", "product_token", "retry", "rules", "running", "settings", "user_agent")
+    __slots__ = ("admission", "archives", "crawl", "fetch", "granted", "host", "id", "known", "limited", "outstanding", "polite", "product_token", "retry", "rules", "running", "settings", "starved", "user_agent")
 
     def __init__(self, crawl: Crawl, process: ProcessSettings) -> None:
         self.id = crawl.id
         self.known = KnownKeys()
         self.granted = 0  # pages this session may bring; only where max_pages is set
+        self.starved = False  # rows wait for a grant; their hosts are looked at again when there is one
         self.outstanding: set[int] = set()  # URLs sent for whose outcome is not committed; only where max_pages is set
         self.user_agent = user_agent_of(crawl.settings, process)
         self.product_token = product_token_of(self.user_agent)

@@ -33,7 +33,12 @@ class Queue:
         self.leaving = ""  # the reason why it goes back as soon as nothing of it is in flight
 
     def sendable(self) -> bool:
-        return bool(self.rows) and not self.leaving and self.crawl.may_send()
+        if not self.rows or self.leaving:
+            return False
+        if self.crawl.may_send():
+            return True
+        self.crawl.starved = True
+        return False
 
 
 class Host:

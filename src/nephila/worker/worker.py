@@ -343,7 +343,10 @@ class Worker:
         self.touched.add(queue)
 
     def _add_window(self, window: Window, record: HostRecord, now: float) -> None:
-        crawl = self.crawls[window.crawl]
+        crawl = self.crawls.get(window.crawl)
+        if crawl is None:
+            self._lost_answer = True  # it ended meanwhile: the next flush frees what we do not hold
+            return
         host = self.scheduler.hosts.get(window.host) or self._new_host(window.host, record, now)
         queue = Queue(window.queue, crawl, host, window.fetched)
         queue.window = WINDOW_MIN
@@ -364,10 +367,12 @@ class Worker:
 
     def _take_grants(self, answer: Flushed) -> None:
         for crawl_id, granted in answer.grants.items():
-            crawl = self.crawls[crawl_id]
-            could_send = crawl.may_send()
+            crawl = self.crawls.get(crawl_id)
+            if crawl is None:
+                continue  # it ended in this very flush
             crawl.granted = granted
-            if crawl.may_send() and not could_send:
+            if crawl.starved and crawl.may_send():
+                crawl.starved = False
                 self._refresh_hosts_of(crawl)
 
     def _refresh_hosts_of(self, crawl: LiveCrawl) -> None:

@@ -48,8 +48,7 @@ class SqliteCatalog:
             refusals: Counter[tuple[int, str, str]] = Counter()
             try:
                 with self.database.write() as db:
-                    inserted = self._inserter.insert(db, crawl_id, chunk, now, refusals)
-                    self._inserter.wake(db, crawl_id, {child.host for child in chunk}, set(), now)
+                    inserted = self._inserter.insert(db, crawl_id, chunk, frozenset(), now, refusals)
                     db.execute(WORKER_SQL["add_tally"], (crawl_id, 0, "urls", inserted))
                     db.executemany(WORKER_SQL["add_refusal"], [(*where, n) for where, n in refusals.items()])
             except BaseException:
@@ -80,7 +79,7 @@ class SqliteCatalog:
         with self.database.write() as db:
             db.execute(WORKER_SQL["bump_control"])
             db.execute(SQL["steer"], {"state": state, "reason": reason, "now": now, "crawl": crawl_id})
-            if state in (CrawlState.RUNNING, CrawlState.ENDING):
+            if state is CrawlState.RUNNING:
                 db.execute(SQL["unpark"], (crawl_id,))
             return int(db.execute(WORKER_SQL["control_version"]).get)
 
@@ -124,9 +123,8 @@ class SqliteCatalog:
     def urls(self, crawl_id: int, after: int, limit: int, where: UrlFilter) -> list[UrlRow]:
         conditions = ["u.crawl = :crawl", "u.id > :after"]
         values: dict[str, Any] = {"crawl": crawl_id, "after": after, "limit": limit}
-        codes = {STATE_CODES[UrlState.QUEUED if state is UrlState.IN_PROGRESS else state] for state in where.states}
-        if codes:
-            conditions.append(f"u.state IN ({','.join(map(str, sorted(codes)))})")
+        if where.states:
+            conditions.append(self._state_condition(where.states))
         for name, column in (("host", "q.host"), ("status", "p.status"), ("depth", "u.depth"), ("reason", "u.reason")):
             if getattr(where, name) is not None:
                 conditions.append(f"{column} = :{name}")
@@ -135,8 +133,17 @@ class SqliteCatalog:
             conditions.append("instr(u.url, :text)")
             values["text"] = where.text
         sql = f"{SQL['url_columns']} {' AND '.join(conditions)} ORDER BY u.id LIMIT :limit"
-        rows = self._url_rows(self.database.read(sql, values))
-        return [row for row in rows if not where.states or row.state in where.states]
+        return self._url_rows(self.database.read(sql, values))
+
+    def _state_condition(self, states: Sequence[UrlState]) -> str:
+        """Queued and in progress are one code: what sessions have in flight tells them apart, in SQL so that no page is short."""
+        codes = {STATE_CODES[state] for state in states if state is not UrlState.IN_PROGRESS}
+        claimed = ",".join(map(str, self._claims()))
+        in_progress = f"u.state = 0 AND u.id IN ({claimed})"
+        ended_or_queued = f"u.state IN ({','.join(map(str, sorted(codes)))})"
+        if UrlState.IN_PROGRESS in states:
+            return f"({in_progress} OR {ended_or_queued})"
+        return f"{ended_or_queued} AND NOT ({in_progress})" if UrlState.QUEUED in states else ended_or_queued
 
     def url(self, crawl_id: int, host: str, key: bytes) -> UrlRow | None:
         rows = self.database.read(f"{SQL['url_columns']} q.crawl = ? AND q.host = ? AND u.key = ?", (crawl_id, host, key))
@@ -172,9 +179,12 @@ class SqliteCatalog:
         return urls
 
     def _url_rows(self, rows: list[tuple[Any, ...]]) -> list[UrlRow]:
-        now = self.database.clock.now_ms()
-        claims = {url_id: (worker, since) for worker, claim in self.database.read(SQL["claims"]) for url_id, since in [json.loads(claim)]} if rows else {}
+        now, claims = self.database.clock.now_ms(), self._claims() if rows else {}
         return [_url_row(row, claims, now) for row in rows]
+
+    def _claims(self) -> dict[int, tuple[int, int]]:
+        """URL id -> the worker that has it in flight, since when."""
+        return {url_id: (worker, since) for worker, url_id, since in self.database.read(SQL["claims"])}
 
     # --- hosts, robots, workers
 
@@ -182,8 +192,9 @@ class SqliteCatalog:
         row = self.database.one(SQL["robots"], (host_of(origin + "/"), origin))
         if row is None:
             return None
-        *before, expires_at, failures, detail, fetched_at = row
-        return RobotsRecord(*before, expires_at - self.database.clock.now_ms(), failures, detail, fetched_at)
+        name, host, access, status, body, expires_at, failures, detail, fetched_at = row
+        expires_in = expires_at - self.database.clock.now_ms()
+        return RobotsRecord(name, host, access, status, body, expires_in, failures, detail, fetched_at)
 
     def host(self, host: str) -> HostRow | None:
         row = self.database.one(SQL["host"], (host,))
@@ -216,6 +227,12 @@ class SqliteCatalog:
             for id, name, pid, version, started, seen, fenced, parts, in_flight, flushes, session in self.database.read(SQL["workers"])
         ]
 
+    def attend(self, crawl_id: int) -> None:
+        self.database.lock_session(f"crawl-{crawl_id}", wait=False)
+
+    def attended(self, crawl_id: int) -> bool:
+        return self.database.session_alive(f"crawl-{crawl_id}")
+
     def suspect(self, url_id: int) -> None:
         with self.database.write() as db:
             db.execute(SQL["suspect"], (url_id,))
@@ -223,13 +240,16 @@ class SqliteCatalog:
     # --- verify
 
     def archived(self, after: int, limit: int) -> Iterator[tuple[int, int, str, int, int, bytes | None]]:
-        yield from self.database.read(SQL["archived"], (after, limit))  # type: ignore[misc]
+        yield from self.database.read(SQL["archived"], (after, limit))
 
     def archive_files(self) -> list[tuple[str, int, bool, int]]:
         return [(name, worker, bool(is_open), cut) for name, worker, is_open, cut in self.database.read(SQL["archive_files"])]
 
     def check(self) -> list[str]:
         problems = [f"URL {id} ({url}) is open but no queue will ever load it" for id, url in self.database.read(SQL["stranded"])]
+        problems += [f"URL {id} ({url}) is in no queue of its crawl" for id, url in self.database.read(SQL["homeless"])]
+        problems += [f"queue {id} ({host}) is held by worker {worker}, which does not own it" for id, host, worker in self.database.read(SQL["held_by_strangers"])]
+        problems += [f"crawl {id}: {granted} URLs were granted but there are {n}" for id, granted, n in self.database.read(SQL["miscounted_limits"])]
         problems += [f"URL {id} ({url}) has ended without its page record" for id, url in self.database.read(SQL["ended_without_page"])]
         problems += [f"page record {id} is not that of its URL {url}" for id, url in self.database.read(SQL["pages_without_url"])]
         problems += [f"SQLite integrity: {line}" for (line,) in self.database.read("PRAGMA quick_check(10)") if line != "ok"]
@@ -240,8 +260,11 @@ class SqliteCatalog:
     def _miscounted(self, crawl_id: int) -> list[str]:
         counted = {STATES_BY_CODE[code]: n for code, n in self.database.read(SQL["counted"], (crawl_id,))}
         tallies = self.tallies(crawl_id)
-        wrong = {state: n for state, n in counted.items() if state.terminal and tallies.get(state, 0) != n}
-        lines = [f"crawl {crawl_id}: {n} URLs are {state} but {tallies.get(state, 0)} were counted" for state, n in wrong.items()]
+        lines = [
+            f"crawl {crawl_id}: {counted.get(state, 0)} URLs are {state} but {tallies.get(state, 0)} were counted"
+            for state in UrlState
+            if state.terminal and tallies.get(state, 0) != counted.get(state, 0)
+        ]
         if sum(counted.values()) != tallies.get("urls", 0):
             lines.append(f"crawl {crawl_id}: there are {sum(counted.values())} URLs but {tallies.get('urls', 0)} were counted")
         return lines

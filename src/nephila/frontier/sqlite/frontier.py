@@ -13,11 +13,11 @@ import apsw
 
 from nephila.errors import Fenced, UsageError
 from nephila.frontier.sqlite.connection import Database
-from nephila.frontier.sqlite.inserter import Inserter, insert_many
+from nephila.frontier.sqlite.inserter import Inserter, Refusals, insert_many
 from nephila.frontier.sqlite.rows import crawl_of
 from nephila.frontier.statements import statements
 from nephila.frontier.store import Batch, Crawl, Flushed, HostClock, HostRecord, Outcome, Release, RobotsRecord, Row, Window, WorkerInfo
-from nephila.models import STATE_CODES, Child, Kind, PageRecord, Reason, UrlState
+from nephila.models import STATE_CODES, Child, CrawlState, Kind, PageRecord, Reason, UrlState
 from nephila.policy.balance import Lease, balance
 from nephila.policy.politeness import Pace
 
@@ -26,7 +26,9 @@ SESSION_SQL = statements("sqlite", "session")
 CATALOG_SQL = statements("sqlite", "catalog")
 
 END_CHUNK = 2000  # open rows that one flush ends without a request: keeps a transaction far below 0.5 s
+ARRIVALS_MAX = 5000  # taken by one flush
 PARKED = -1
+ENDED_BY: dict[str, UrlState] = {Reason.HOST_DEAD: UrlState.FAILED, Reason.CANCELLED: UrlState.CANCELLED}  # else: excluded
 KINDS = {kind.value: kind for kind in Kind}
 
 Tallies = Counter[tuple[int, str]]
@@ -73,7 +75,7 @@ class SqliteFrontier:
             db.executemany(SESSION_SQL["take"], [(self.worker, part) for part in moves.take])
             db.executemany(SESSION_SQL["offer"], [(to, part, self.worker) for part, to in moves.give])
             if moves.take:
-                db.execute(SESSION_SQL["free_queues"], (json.dumps(moves.take), self.worker))
+                db.execute(SESSION_SQL["free_queues"], (json.dumps(moves.take),))
             table = db.execute(SESSION_SQL["partitions"]).fetchall()
         mine = {part: None if forced is None else max(0, now - forced) for part, owner, _, _, forced in table if owner == self.worker}
         self._own(mine)
@@ -83,8 +85,9 @@ class SqliteFrontier:
     def leave(self) -> None:
         with self.database.write() as db:
             owned = [part for (part,) in db.execute(SESSION_SQL["owned"], (self.worker,))]
-            db.execute(SESSION_SQL["free_queues"], (json.dumps(owned), 0))
+            db.execute(SESSION_SQL["free_queues"], (json.dumps(owned),))
             fence(db, self.worker, self.database.clock.now_ms(), forced_at=None)
+        self._own(())
         os.close(self._lock_fd)
         self.database.session_file(self._session).unlink(missing_ok=True)
 
@@ -108,42 +111,57 @@ class SqliteFrontier:
     # --- the flush
 
     def flush(self, batch: Batch) -> Flushed:
+        owned = self._parts
         try:
             with self.database.write() as db:
-                answer = self._flush(db, batch, self.database.clock.now_ms())
+                return self._flush(db, batch, self.database.clock.now_ms())
         except BaseException:
             self._inserter.forget()  # ids of rows that were rolled back
             self._control = -1
+            self._own(owned)
             raise
-        if batch.hand_back:
-            self._own(self._parts - set(batch.hand_back))
-        return answer
 
     def _flush(self, db: apsw.Connection, batch: Batch, now: int) -> Flushed:
         """The order matters: permits before children, children before releases, releases before loading."""
         if not self._fence(db, batch, now):
+            self._own(self._parts.difference(batch.hand_back))
             return self._repeated(db)
+        self._see_control(db)
         answer, tallies, refusals = Flushed(), Counter(batch.tallies), Counter(batch.refusals)
         ended = self._end(db, batch.outcomes, tallies, answer)
         self._insert_children(db, ended, batch.children, now, tallies, refusals)
         self._insert_pages(db, ended, batch)
-        db.executemany(SQL["retry_url"], [(now + r.in_ms, r.tries, r.crashes, r.reason, r.url_id) for r in batch.retries])
-        db.executemany(SQL["upsert_host"], [_host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)])
+        retries = [(now + r.in_ms, r.tries, r.crashes, r.reason, r.url_id, r.crawl) for r in batch.retries]
+        db.executemany(SQL["retry_url"], retries)
+        clocks = [_host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)]
+        db.executemany(SQL["upsert_host"], clocks)
         self._store_robots(db, batch, now)
         db.executemany(SQL["mark_dead"], [(reason, queue) for queue, reason in batch.deaths])
         self._release(db, batch.released, now)
         self._grant_pages(db, ended, batch, answer)
         self._join_hosts(db, batch)
-        for part in batch.hand_back:
-            db.execute(SQL["hand_back"], (part, self.worker))
+        self._hand_back(db, batch.hand_back)
         if batch.holding is not None:
             db.execute(SQL["free_lost"], (self._parts_json, self.worker, json.dumps(batch.holding)))
         self._take_arrivals(db, now, answer)
         answer.control = self._see_control(db)
         self._load(db, batch, now, tallies, answer)
-        db.executemany(SQL["add_tally"], [(crawl, self.worker, name, n) for (crawl, name), n in sorted(tallies.items())])
-        db.executemany(SQL["add_refusal"], [(*where, n) for where, n in sorted(refusals.items())])
+        self._count(db, tallies, refusals)
         return answer
+
+    def _count(self, db: apsw.Connection, tallies: Tallies, refusals: Refusals) -> None:
+        """Not for crawls that were deleted meanwhile: nobody would ever remove these rows."""
+        open_crawls, me = self._crawls, self.worker
+        counted = [(crawl, me, name, n) for (crawl, name), n in sorted(tallies.items()) if crawl in open_crawls]
+        db.executemany(SQL["add_tally"], counted)
+        refused = [(*where, n) for where, n in sorted(refusals.items()) if where[0] in open_crawls]
+        db.executemany(SQL["add_refusal"], refused)
+
+    def _hand_back(self, db: apsw.Connection, parts: list[int]) -> None:
+        """Nothing of them may be loaded any more, also not by this very flush."""
+        if parts:
+            db.executemany(SQL["hand_back"], [(part, self.worker) for part in parts])
+            self._own(self._parts.difference(parts))
 
     def _fence(self, db: apsw.Connection, batch: Batch, now: int) -> bool:
         shown = json.dumps(batch.in_flight, separators=(",", ":"))
@@ -174,16 +192,18 @@ class SqliteFrontier:
             return []
         numbered = list(enumerate(outcomes, db.execute(SQL["last_page"]).get + 1))
         before = db.total_changes()
-        db.executemany(SQL["end_url"], [(STATE_CODES[o.state], o.reason or None, o.tries, n, o.url_id) for n, o in numbered])
+        values = [(STATE_CODES[o.state], o.reason or None, o.tries, n, o.url_id, o.crawl) for n, o in numbered]
+        db.executemany(SQL["end_url"], values)
         if db.total_changes() - before != len(numbered):
             # Somebody ended a row meanwhile. The page number on a row tells whose outcome it has.
-            numbered = [(n, o) for n, o in numbered if db.execute("SELECT 1 FROM urls WHERE id = ? AND page = ?", (o.url_id, n)).fetchall()]
+            numbered = [(n, o) for n, o in numbered if db.execute(SQL["has_page"], (o.url_id, n)).fetchall()]
             answer.refused_outcomes = len(outcomes) - len(numbered)
         for _, outcome in numbered:
             tallies[outcome.crawl, outcome.state.value] += 1
         return numbered
 
     def _insert_pages(self, db: apsw.Connection, ended: Ended, batch: Batch) -> None:
+        self._find_linked(db, ended)
         files = {name: db.execute(SQL["add_archive_file"], (name, self.worker, size)).get for name, size in batch.archive_files}
         insert_many(db, SQL["insert_pages"], [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended])
 
@@ -199,12 +219,21 @@ class SqliteFrontier:
             *(page.truncated, page.redirect_to, page.error, self._packed(outcome.crawl, page.links), refused),
         )
 
+    def _find_linked(self, db: apsw.Connection, ended: Ended) -> None:
+        """Links that the worker knew to exist come without a child: their queues may be unknown here."""
+        linked: dict[int, set[str]] = defaultdict(set)
+        for _, outcome in ended:
+            if outcome.page is not None:
+                linked[outcome.crawl].update(outcome.page.links)
+        for crawl, hosts in linked.items():
+            self._inserter.find_queues(db, crawl, hosts)
+
     def _packed(self, crawl: int, links: dict[str, bytes]) -> bytes | None:
         ids = self._inserter.queue_ids
         return b"".join(struct.pack(">QI", ids.get((crawl, host), 0), len(keys) // 8) + keys for host, keys in links.items()) or None
 
     def _insert_children(
-        self, db: apsw.Connection, ended: Ended, others: list[Child], now: int, tallies: Tallies, refusals: Counter[tuple[int, str, str]]
+        self, db: apsw.Connection, ended: Ended, others: list[Child], now: int, tallies: Tallies, refusals: Refusals
     ) -> None:
         by_crawl: dict[int, list[Child]] = defaultdict(list)
         for _, outcome in ended:
@@ -212,9 +241,8 @@ class SqliteFrontier:
         for child in others:
             by_crawl[child.crawl].append(child)
         for crawl, children in sorted(by_crawl.items()):
-            if children:
-                tallies[crawl, "urls"] += self._inserter.insert(db, crawl, children, now, refusals)
-                self._inserter.wake(db, crawl, {child.host for child in children}, self._parts, now)
+            if children and crawl in self._crawls:  # else it was deleted meanwhile
+                tallies[crawl, "urls"] += self._inserter.insert(db, crawl, children, self._parts, now, refusals)
 
     # --- hosts, limits, releases
 
@@ -223,9 +251,8 @@ class SqliteFrontier:
 
     def _grant_pages(self, db: apsw.Connection, ended: Ended, batch: Batch, answer: Flushed) -> None:
         used = Counter(outcome.crawl for _, outcome in ended if outcome.state is UrlState.VISITED and outcome.counts)
+        db.executemany(SQL["use_grant"], [(n, crawl, self.worker) for crawl, n in used.items()])
         for crawl, wanted in sorted(batch.grants_wanted.items()):
-            if used[crawl]:
-                db.execute(SQL["use_grant"], (used[crawl], crawl, self.worker))
             in_hand = db.execute(SQL["grant_of"], (crawl, self.worker)).get or 0
             left = db.execute(SQL["pages_left"], (crawl,)).get or 0
             more = max(min(wanted - in_hand, left), -in_hand)  # negative: what this session has no use for goes back to the others
@@ -237,12 +264,11 @@ class SqliteFrontier:
                 end_at_limit(db, crawl, Reason.LIMIT_PAGES, "max_pages")
 
     def _release(self, db: apsw.Connection, released: list[Release], now: int) -> None:
-        for release in released:
-            db.execute(SQL["release_queue"], (self._first_due(db, release.queue, now + release.in_ms), release.fetched, release.queue, self.worker))
-
-    def _first_due(self, db: apsw.Connection, queue: int, earliest: int) -> int | None:
-        first = db.execute(SQL["first_open"], (queue,)).fetchall()
-        return max(first[0][0], earliest) if first else None
+        values = [
+            {"fetched": r.fetched, "earliest": now + r.in_ms, "now": now, "queue": r.queue, "worker": self.worker}
+            for r in released
+        ]
+        db.executemany(SQL["release_queue"], values)
 
     def _join_hosts(self, db: apsw.Connection, batch: Batch) -> None:
         if batch.joined_hosts:
@@ -252,7 +278,7 @@ class SqliteFrontier:
     # --- loading
 
     def _take_arrivals(self, db: apsw.Connection, now: int, answer: Flushed) -> None:
-        arrived = {queue for (queue,) in db.execute(SQL["take_arrivals"], (self._parts_json,)).fetchall()}
+        arrived = {queue for (queue,) in db.execute(SQL["take_arrivals"], (self._parts_json, ARRIVALS_MAX)).fetchall()}
         db.executemany(SQL["wake_queue"], [(now, queue) for queue in sorted(arrived)])
         answer.arrived = list(arrived)
 
@@ -262,14 +288,15 @@ class SqliteFrontier:
         if batch.new_queues > 0 and self._parts:
             self._load_queues(db, batch, now, tallies, answer)
         if batch.next_due:
-            dues = [due for part in self._parts if (due := db.execute(SQL["next_due"], (part,)).get) is not None]
-            answer.next_due_in_ms = max(0, min(dues) - now) if dues else None
+            due = db.execute(SQL["next_due"], (self._parts_json,)).get
+            answer.next_due_in_ms = None if due is None else max(0, due - now)
 
     def _load_queues(self, db: apsw.Connection, batch: Batch, now: int, tallies: Tallies, answer: Flushed) -> None:
+        left = self._end_crawls(db, now, tallies)
         each = max(1, 4 * batch.new_queues // len(self._parts))
-        found = db.execute(SQL["due_queues"], {"parts": self._rotated_parts(), "now": now, "each": each, "limit": batch.new_queues}).fetchall()
-        held, left = [], END_CHUNK
-        for queue, crawl, host, fetched, dead in found:
+        values = {"parts": self._rotated_parts(), "now": now, "each": each, "limit": batch.new_queues}
+        held = []
+        for queue, crawl, host, fetched, dead in db.execute(SQL["due_queues"], values).fetchall():
             state, reason = self._crawls.get(crawl, ("paused", ""))
             if state == "ending" or dead:
                 left -= self._end_rows(db, queue, crawl, dead or reason, left, now, tallies)
@@ -278,21 +305,35 @@ class SqliteFrontier:
             elif rows := self._rows(db, queue, now, batch.window):
                 held.append((self.worker, queue))
                 answer.windows.append(Window(queue, crawl, host, rows, fetched))
-                answer.hosts.setdefault(host, self._host(db, host, now))
+                if host not in answer.hosts:
+                    answer.hosts[host] = self._host(db, host, now)
             else:
-                db.execute(SQL["rest_queue"], (self._first_due(db, queue, 0), queue))
+                db.execute(SQL["rest_queue"], (0, queue))
         db.executemany(SQL["hold_queue"], held)
 
-    def _end_rows(self, db: apsw.Connection, queue: int, crawl: int, reason: str, chunk: int, now: int, tallies: Tallies) -> int:
-        """A chunk of open rows ends without a request; where some are left the queue stays due."""
+    def _end_crawls(self, db: apsw.Connection, now: int, tallies: Tallies) -> int:
+        """End rows of crawls that are ending; how many more rows this flush may end."""
+        left = END_CHUNK
+        for crawl, (state, reason) in self._crawls.items():
+            if state == CrawlState.ENDING and left > 0:
+                for queue, dead in db.execute(SQL["ending_queues"], (crawl, self._parts_json, left)).fetchall():
+                    left -= self._end_rows(db, queue, crawl, dead or reason, left, now, tallies)
+        return left
+
+    def _end_rows(
+        self, db: apsw.Connection, queue: int, crawl: int, reason: str, chunk: int, now: int, tallies: Tallies
+    ) -> int:
+        """A chunk of open rows ends without a request; where some are left the queue stays due. An empty queue counts too."""
         if chunk <= 0:
             return 0
-        state = {Reason.HOST_DEAD: UrlState.FAILED, Reason.CANCELLED: UrlState.CANCELLED}.get(Reason(reason), UrlState.EXCLUDED)
+        state = ENDED_BY.get(reason, UrlState.EXCLUDED)
         db.execute(SQL["end_rows"], {"state": STATE_CODES[state], "reason": reason, "queue": queue, "chunk": chunk})
         ended = int(db.changes())
-        tallies[crawl, state.value] += ended
-        db.execute(SQL["rest_queue"], (self._first_due(db, queue, now), queue))
-        return ended
+        if ended:
+            tallies[crawl, state.value] += ended
+            tallies[crawl, f"reason:{reason}"] += ended
+        db.execute(SQL["rest_queue"], (now, queue))
+        return max(1, ended)
 
     def _rotated_parts(self) -> str:
         """Another start each time, so that no partition is always last."""
@@ -302,7 +343,7 @@ class SqliteFrontier:
 
     def _rows(self, db: apsw.Connection, queue: int, now: int, limit: int) -> list[Row]:
         rows = db.execute(SQL["retry_rows"], (queue, now, limit)).fetchall()
-        rows += db.execute(SQL["open_rows"], (queue, limit)).fetchall()
+        rows += db.execute(SQL["open_rows"], (queue, limit - len(rows))).fetchall()
         return [Row(id, url, depth, KINDS[kind], hops, tries, crashes, raw) for id, url, depth, kind, hops, tries, crashes, raw in rows]
 
     def _host(self, db: apsw.Connection, host: str, now: int) -> HostRecord:
@@ -341,9 +382,12 @@ def fence(db: apsw.Connection, worker: int, now: int, forced_at: int | None) -> 
 
 
 def end_at_limit(db: apsw.Connection, crawl: int, reason: str, limited_by: str) -> bool:
-    db.execute(SQL["bump_control"])
+    """Once: every later call changes nothing, so the control version stands still."""
     db.execute(SQL["end_crawl_at_limit"], (reason, limited_by, crawl))
-    return bool(db.changes())
+    if not db.changes():
+        return False
+    db.execute(SQL["bump_control"])
+    return True
 
 
 def _host_values(clock: HostClock, now: int) -> tuple[Any, ...]:

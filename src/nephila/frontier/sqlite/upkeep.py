@@ -2,13 +2,14 @@
 
 import apsw
 
-from nephila.frontier.sqlite.connection import Database
+from nephila.frontier.sqlite.connection import BUSY_TIMEOUT_MS, Database
 from nephila.frontier.sqlite.frontier import SESSION_SQL, end_at_limit, fence_dead
 from nephila.frontier.sqlite.frontier import SQL as WORKER_SQL
 from nephila.frontier.statements import statements
 from nephila.models import CrawlState, Reason
 
 SQL = statements("sqlite", "upkeep")
+RESTART_WAIT_MS = 100  # for readers of old pages, while the writers wait; then the next look tries again
 CHECKPOINT_PAGES = 20_000  # of write-ahead log; measured: below it checkpoints cost more than they free
 
 
@@ -61,19 +62,40 @@ class SqliteUpkeep:
                 return 0
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with self.database.exclusive():
+                db.set_busy_timeout(RESTART_WAIT_MS)
                 db.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
         except apsw.BusyError:
             return 0  # a reader holds an old snapshot: next time
+        except (OSError, apsw.Error) as error:
+            raise self.database.translated(error) from error
+        finally:
+            db.set_busy_timeout(BUSY_TIMEOUT_MS)
         return int(frames)
 
     def purge(self, crawl_id: int, rows_max: int) -> int:
         with self.database.write() as db:
-            pages = [page for (page,) in db.execute(SQL["purge_urls"], (crawl_id, rows_max)).fetchall()]
-            db.executemany(SQL["purge_page"], [(page,) for page in pages if page is not None])
-            if not pages:
+            if not db.execute(SQL["is_deleted"], (crawl_id,)).get:
+                return 0
+            purged = self._purge_queues(db, crawl_id, rows_max)
+            if purged < rows_max:
+                db.execute(SQL["purge_refusals"], (crawl_id, rows_max - purged))
+                purged += db.changes()
+            if not purged:
                 for sql in SQL["purge_rest"].split(";"):
                     db.execute(sql, (crawl_id,))
-        return len(pages)
+        return purged
+
+    def _purge_queues(self, db: apsw.Connection, crawl_id: int, rows_max: int) -> int:
+        """One queue after the other, so that no chunk has to step over the empty ones."""
+        purged = 0
+        while purged < rows_max and (queue := db.execute(SQL["any_queue"], (crawl_id,)).get) is not None:
+            pages = [page for (page,) in db.execute(SQL["purge_urls"], (queue, rows_max - purged)).fetchall()]
+            db.executemany(SQL["purge_page"], [(page,) for page in pages if page is not None])
+            purged += len(pages)
+            if purged < rows_max:
+                db.execute(SQL["purge_queue"], (queue,))
+                purged += 1
+        return purged
 
     def abandoned_files(self) -> list[tuple[str, int]]:
         return [(name, size) for name, size in self.database.read(SESSION_SQL["abandoned_files"])]

@@ -50,7 +50,7 @@ CREATE TABLE partitions(
 
 -- The URLs of one crawl at one host. `due` is set exactly while it has open rows or is held.
 CREATE TABLE queues(
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,      -- never reused: sessions remember it
   crawl INTEGER NOT NULL, host TEXT NOT NULL, part INTEGER NOT NULL,
   due INTEGER,
   held INTEGER NOT NULL DEFAULT 0,           -- the worker that has it in memory; 0: free; -1: parked, its crawl is paused

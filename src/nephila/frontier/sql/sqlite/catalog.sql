@@ -20,10 +20,11 @@ WHERE state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id;
 SELECT id FROM crawls WHERE fingerprint = ? AND state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id DESC LIMIT 1;
 
 -- name: steer
+-- What ends cannot be called back: some of its rows have ended already.
 UPDATE crawls SET state = :state, reason = :reason, control = (SELECT version FROM control),
   active_ms = active_ms + iif(:state = 'running', 0, coalesce(:now - running_since, 0)),
   running_since = iif(:state = 'running', coalesce(running_since, :now), NULL)
-WHERE id = :crawl AND state IN ('running', 'paused', 'ending');
+WHERE id = :crawl AND (state IN ('running', 'paused') OR state = 'ending' AND :state = 'ending');
 
 -- name: unpark
 UPDATE queues SET held = 0 WHERE crawl = ? AND held = -1 AND due IS NOT NULL;
@@ -39,7 +40,7 @@ SELECT id, session FROM workers WHERE fenced_at IS NULL AND control_seen < ?;
 SELECT name, sum(n) FROM tallies WHERE crawl = ? GROUP BY name;
 
 -- name: in_flight
-SELECT count(*) FROM workers w, json_each(w.in_flight) j JOIN urls u ON u.id = json_extract(j.value, '$[0]') WHERE w.fenced_at IS NULL AND u.crawl = ? AND u.state = 0;
+SELECT count(*) FROM workers w CROSS JOIN json_each(w.in_flight) j CROSS JOIN urls u ON u.id = json_extract(j.value, '$[0]') WHERE w.fenced_at IS NULL AND u.crawl = ? AND u.state = 0;
 
 -- name: refusals
 SELECT host, reason, n FROM refusals WHERE crawl = ? ORDER BY n DESC;
@@ -55,7 +56,7 @@ SELECT p.facts, p.ip, p.protocol, p.charset, p.wire_bytes, p.dns_ms, p.connect_m
 FROM pages p WHERE p.id = (SELECT page FROM urls WHERE id = ?);
 
 -- name: claims
-SELECT w.id, j.value FROM workers w, json_each(w.in_flight) j WHERE w.fenced_at IS NULL;
+SELECT w.id, json_extract(j.value, '$[0]'), json_extract(j.value, '$[1]') FROM workers w, json_each(w.in_flight) j WHERE w.fenced_at IS NULL;
 
 -- name: robots
 SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE origin = ?2 AND host = ?1;
@@ -78,7 +79,9 @@ UPDATE urls SET crashes = crashes + 1 WHERE id = ? AND state = 0;
 UPDATE crawls SET deleted = 1, state = 'cancelled', control = (SELECT version FROM control) WHERE id = ?;
 
 -- name: files_of_crawl
-SELECT DISTINCT f.name FROM urls u JOIN pages p ON p.id = u.page JOIN archive_files f ON f.id = p.file WHERE u.crawl = ?;
+-- Without the files of living sessions: they may be writing another crawl's pages into them just now.
+SELECT DISTINCT f.name FROM urls u JOIN pages p ON p.id = u.page JOIN archive_files f ON f.id = p.file
+WHERE u.crawl = ? AND f.worker NOT IN (SELECT id FROM workers WHERE fenced_at IS NULL);
 
 -- name: files_of_others
 SELECT DISTINCT f.name FROM urls u JOIN pages p ON p.id = u.page JOIN archive_files f ON f.id = p.file WHERE u.crawl <> ?;
@@ -94,6 +97,17 @@ SELECT name, worker, open, cut FROM archive_files ORDER BY id;
 
 -- name: stranded
 SELECT u.id, u.url FROM urls u JOIN queues q ON q.id = u.queue WHERE u.state = 0 AND q.due IS NULL AND NOT EXISTS(SELECT 1 FROM arrivals a WHERE a.queue = q.id) LIMIT 20;
+
+-- name: homeless
+SELECT u.id, u.url FROM urls u LEFT JOIN queues q ON q.id = u.queue WHERE q.crawl IS NOT u.crawl LIMIT 20;
+
+-- name: held_by_strangers
+SELECT q.id, q.host, q.held FROM queues q JOIN partitions p ON p.part = q.part WHERE q.held > 0 AND q.due IS NOT NULL AND p.owner IS NOT NULL AND p.owner <> q.held LIMIT 20;
+
+-- name: miscounted_limits
+SELECT c.id, c.urls_granted, (SELECT count(*) FROM urls u WHERE u.crawl = c.id) FROM crawls c
+WHERE NOT c.deleted AND json_extract(c.settings, '$.limits.max_urls') IS NOT NULL
+  AND c.urls_granted <> (SELECT count(*) FROM urls u WHERE u.crawl = c.id);
 
 -- name: ended_without_page
 SELECT u.id, u.url FROM urls u WHERE u.state IN (1, 2, 3, 4, 5) AND NOT EXISTS(SELECT 1 FROM pages p WHERE p.id = u.page AND p.url = u.id) LIMIT 20;

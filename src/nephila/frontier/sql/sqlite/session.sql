@@ -10,7 +10,7 @@ SELECT id, session FROM workers WHERE fenced_at IS NULL;
 UPDATE workers SET fenced_at = ? WHERE id = ? AND fenced_at IS NULL;
 
 -- name: free_partitions
-UPDATE partitions SET owner = NULL, offered_to = NULL, forced_at = ? WHERE owner = ?;
+UPDATE partitions SET owner = NULL, offered_to = NULL, forced_at = coalesce(?, forced_at) WHERE owner = ?;
 
 -- name: withdraw_offers
 UPDATE partitions SET offered_to = NULL WHERE offered_to = ?;
@@ -27,7 +27,7 @@ SELECT part FROM partitions WHERE owner = ?;
 
 -- name: free_queues
 -- Whatever the last owner of these partitions held is free.
-UPDATE queues SET held = 0 WHERE part IN (SELECT value FROM json_each(?1)) AND held > 0 AND held <> ?2 AND due IS NOT NULL;
+UPDATE queues SET held = 0 WHERE part IN (SELECT value FROM json_each(?1)) AND held > 0 AND due IS NOT NULL;
 
 -- name: partitions
 SELECT part, owner, offered_to, load, forced_at FROM partitions;

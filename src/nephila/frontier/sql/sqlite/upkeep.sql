@@ -14,16 +14,26 @@ UPDATE crawls SET state = ?, ended_at = ?, active_ms = active_ms + coalesce(? - 
 -- name: bytes
 SELECT coalesce(sum(n), 0) FROM tallies WHERE crawl = ? AND name = 'bytes';
 
+-- name: is_deleted
+SELECT deleted FROM crawls WHERE id = ?;
+
 -- name: purge_urls
-DELETE FROM urls WHERE id IN (SELECT id FROM urls WHERE queue IN (SELECT id FROM queues WHERE crawl = ?1) LIMIT ?2) RETURNING page;
+DELETE FROM urls WHERE id IN (SELECT id FROM urls INDEXED BY urls_key WHERE queue = ? LIMIT ?) RETURNING page;
 
 -- name: purge_page
 DELETE FROM pages WHERE id = ?;
 
+-- name: any_queue
+SELECT id FROM queues WHERE crawl = ? LIMIT 1;
+
+-- name: purge_queue
+DELETE FROM queues WHERE id = ?;
+
+-- name: purge_refusals
+DELETE FROM refusals WHERE (crawl, host, reason) IN (SELECT crawl, host, reason FROM refusals WHERE crawl = ? LIMIT ?);
+
 -- name: purge_rest
 DELETE FROM tallies WHERE crawl = ?1;
-DELETE FROM refusals WHERE crawl = ?1;
 DELETE FROM grants WHERE crawl = ?1;
 DELETE FROM arrivals WHERE crawl = ?1;
-DELETE FROM queues WHERE crawl = ?1;
 DELETE FROM crawls WHERE id = ?1;

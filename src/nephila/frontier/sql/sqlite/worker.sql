@@ -9,8 +9,11 @@ WHERE id = :worker AND flush_seq = :seq - 1 AND fenced_at IS NULL;
 SELECT flush_seq, fenced_at FROM workers WHERE id = ?;
 
 -- name: end_url
--- The permit: only an open row gets an outcome.
-UPDATE urls SET state = ?, reason = ?, tries = ?, page = ? WHERE id = ? AND state = 0;
+-- The permit: only an open row gets an outcome. (Ids of purged rows may be given again, crawl ids never: so both are asked.)
+UPDATE urls SET state = ?, reason = ?, tries = ?, page = ? WHERE id = ? AND crawl = ? AND state = 0;
+
+-- name: has_page
+SELECT 1 FROM urls WHERE id = ? AND page = ?;
 
 -- name: last_page
 SELECT coalesce(max(id), 0) FROM pages;
@@ -21,11 +24,14 @@ INSERT INTO pages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
 -- name: find_queues
 SELECT host, id FROM queues WHERE crawl = ?1 AND host IN (SELECT value FROM json_each(?2));
 
--- name: insert_queue
-INSERT INTO queues(crawl, host, part, due) VALUES (?, ?, ?, ?) RETURNING id;
+-- name: insert_queues many
+INSERT INTO queues(crawl, host, part, due) VALUES (?,?,?,?) ON CONFLICT DO NOTHING;
 
 -- name: insert_urls many
 INSERT INTO urls(crawl, queue, key, prio, url, depth, kind, hops, parent, raw) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING;
+
+-- name: is_known
+SELECT 1 FROM urls WHERE queue = ? AND key = ?;
 
 -- name: wake_queue
 -- A free queue of ours that got rows. (A resting host's owner will send it back to rest.)
@@ -35,7 +41,7 @@ UPDATE queues SET due = ?1 WHERE id = ?2 AND held = 0 AND (due IS NULL OR due > 
 INSERT INTO arrivals(part, queue, crawl) VALUES (?, ?, ?);
 
 -- name: retry_url
-UPDATE urls SET not_before = ?, tries = ?, crashes = ?, reason = ? WHERE id = ? AND state = 0;
+UPDATE urls SET not_before = ?, tries = ?, crashes = ?, reason = ? WHERE id = ? AND crawl = ? AND state = 0;
 
 -- name: upsert_host
 INSERT INTO hosts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
@@ -51,19 +57,19 @@ ON CONFLICT DO UPDATE SET access = excluded.access, status = excluded.status, bo
 
 -- name: end_rows
 -- A chunk of a queue's open rows ends without a request.
-UPDATE urls SET state = :state, reason = :reason WHERE id IN (SELECT id FROM urls WHERE queue = :queue AND state = 0 LIMIT :chunk);
+UPDATE urls SET state = :state, reason = :reason WHERE id IN (SELECT id FROM urls INDEXED BY urls_open WHERE queue = :queue AND state = 0 LIMIT :chunk);
 
 -- name: mark_dead
 UPDATE queues SET dead = ? WHERE id = ?;
 
--- name: first_open
-SELECT not_before FROM urls INDEXED BY urls_open WHERE queue = ? AND state = 0 ORDER BY not_before LIMIT 1;
-
 -- name: release_queue
-UPDATE queues SET held = 0, due = ?, fetched = ? WHERE id = ? AND held = ?;
+-- Due at its first open row, not before the host's rest ends; a dead queue at once: its rows end without a request.
+UPDATE queues SET held = 0, fetched = :fetched, due =
+  (SELECT iif(queues.dead = '', max(not_before, :earliest), :now) FROM urls INDEXED BY urls_open WHERE queue = queues.id AND state = 0 ORDER BY not_before LIMIT 1)
+WHERE id = :queue AND held = :worker;
 
 -- name: take_arrivals
-DELETE FROM arrivals WHERE part IN (SELECT value FROM json_each(?)) RETURNING queue;
+DELETE FROM arrivals WHERE id IN (SELECT id FROM arrivals WHERE part IN (SELECT value FROM json_each(?)) LIMIT ?) RETURNING queue;
 
 -- name: due_queues
 -- Free queues with due work in our partitions; each partition is one range of the index.
@@ -71,13 +77,20 @@ SELECT q.id, q.crawl, q.host, q.fetched, q.dead FROM json_each(:parts) p CROSS J
   (SELECT id FROM queues INDEXED BY queues_due WHERE part = p.value AND held = 0 AND due <= :now AND due IS NOT NULL ORDER BY due LIMIT :each)
 LIMIT :limit;
 
+-- name: ending_queues
+-- Free queues of a crawl that ends, resting and parked ones too: nothing will be asked of their hosts.
+SELECT id, dead FROM queues INDEXED BY queues_active
+WHERE crawl = ?1 AND part IN (SELECT value FROM json_each(?2)) AND due IS NOT NULL AND held <= 0 LIMIT ?3;
+
 -- name: hold_queue
 -- The worker's id, or -1: parked while its crawl is paused.
 UPDATE queues SET held = ? WHERE id = ?;
 
 -- name: rest_queue
--- Nothing to do now: due at its first retry, or never until something arrives.
-UPDATE queues SET held = 0, due = ? WHERE id = ?;
+-- Nothing to do now: due at its first open row, or never until something arrives.
+UPDATE queues SET held = 0, due =
+  (SELECT max(not_before, ?1) FROM urls INDEXED BY urls_open WHERE queue = queues.id AND state = 0 ORDER BY not_before LIMIT 1)
+WHERE id = ?2;
 
 -- name: open_rows
 SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open WHERE queue = ? AND state = 0 AND not_before = 0 ORDER BY prio, id LIMIT ?;
@@ -93,7 +106,7 @@ SELECT next_at, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms,
 SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host = ?;
 
 -- name: next_due
-SELECT min(due) FROM queues INDEXED BY queues_due WHERE part = ? AND held = 0 AND due IS NOT NULL;
+SELECT min((SELECT min(due) FROM queues INDEXED BY queues_due WHERE part = p.value AND held = 0 AND due IS NOT NULL)) FROM json_each(?) p;
 
 -- name: free_lost
 -- After a lost answer: what is marked as ours but not in our hands is free again.
@@ -124,7 +137,7 @@ SELECT json_extract(settings, '$.limits.max_urls') - urls_granted FROM crawls WH
 UPDATE crawls SET urls_granted = urls_granted + ?1, limited_by = iif(?2, 'max_urls', limited_by) WHERE id = ?3;
 
 -- name: end_crawl_at_limit
-UPDATE crawls SET state = 'ending', reason = ?1, limited_by = ?2, control = (SELECT version FROM control) WHERE id = ?3 AND state IN ('running', 'paused');
+UPDATE crawls SET state = 'ending', reason = ?1, limited_by = ?2, control = (SELECT version + 1 FROM control) WHERE id = ?3 AND state IN ('running', 'paused');
 
 -- name: open_crawls
 SELECT id, state, reason FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted;
@@ -149,4 +162,5 @@ WHERE id = ?2 AND ?1 NOT IN (SELECT value FROM json_each(joined_hosts));
 INSERT INTO archive_files(name, worker, bytes) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes RETURNING id;
 
 -- name: hand_back
-UPDATE partitions SET owner = NULL, forced_at = NULL WHERE part = ? AND owner = ?;
+-- `forced_at` stays: the next owner too waits a full delay from then, however short the time between was.
+UPDATE partitions SET owner = NULL WHERE part = ? AND owner = ?;

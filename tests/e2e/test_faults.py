@@ -1,0 +1,259 @@
+"""Lost answers, full disks, poisonous pages, limits, pause and cancel: what must hold when things go wrong or are told to end."""
+
+import asyncio
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+
+from nephila import wiring
+from nephila.clock import SystemClock
+from nephila.control import crawls
+from nephila.control.upkeep import Duty
+from nephila.errors import DiskFull, StoreUnavailable
+from nephila.frontier.store import Batch, Flushed, WorkerInfo
+from nephila.models import CrawlState
+from nephila.worker.worker import Worker
+from tests.e2e.harness import Cluster, Place, run_here, visited
+from tests.site.fixtures import POISON_MARKER, html, site_poison
+from tests.site.graphs import generate
+from tests.site.server import TestWeb
+
+
+class Troubled:
+    """A frontier whose flush fails as told: before the commit, or after it with the answer lost."""
+
+    def __init__(self, store: Any, trouble: Callable[[int], str]) -> None:
+        self._store = store
+        self._trouble = trouble
+        self.calls = 0
+        self.lost = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def flush(self, batch: Batch) -> Flushed:
+        self.calls += 1
+        kind = self._trouble(self.calls)
+        if kind == "refused":
+            raise StoreUnavailable("the store is away")
+        if kind == "full":
+            raise DiskFull("no space left")
+        answer: Flushed = self._store.flush(batch)
+        if kind == "lost":
+            self.lost += 1
+            raise StoreUnavailable("the answer was lost")
+        return answer
+
+
+@pytest.mark.requirement("F-04", "F-07")
+@pytest.mark.parametrize("kind", ["lost", "refused", "full"])
+def test_a_store_that_fails_strands_nothing_and_repeats_nothing(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nephila.worker.worker.RETRY_MS_MIN", 1.0)
+    monkeypatch.setattr("nephila.worker.worker.RETRY_MS_MAX", 1.0)
+    with TestWeb() as web:
+        graph = generate(42424, 120, web.port, hosts=3)
+        web.add(graph.sites)
+        place = Place(tmp_path)
+        crawl = place.start(list(graph.seeds), graph.settings)
+        run_here(place, crawl.id, wrap=lambda store: Troubled(store, lambda call: kind if call % 3 == 2 else ""))
+        assert graph.mismatches(place.states(crawl.id)) == []
+        asked = Counter((hit.host, hit.path) for hit in web.hits())
+        assert [pair for pair, times in asked.items() if times > 1] == []
+        assert place.store().catalog.check() == []
+
+
+def test_a_fenced_worker_drops_its_batch_and_starts_anew(tmp_path: Path) -> None:
+    """Fenced in the middle of the crawl, as after a long freeze: its results are refused, the crawl still completes."""
+
+    class Usurped:
+        def __init__(self, store: Any) -> None:
+            self._store, self.calls = store, 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._store, name)
+
+        def flush(self, batch: Batch) -> Flushed:
+            self.calls += 1
+            if self.calls == 4:
+                with self._store.database.write() as db:
+                    now = self._store.database.clock.now_ms()
+                    db.execute("UPDATE workers SET fenced_at = ? WHERE id = ?", (now, self._store.worker))
+                    db.execute("UPDATE partitions SET owner = NULL, forced_at = ? WHERE owner = ?", (now, self._store.worker))
+            return self._store.flush(batch)  # type: ignore[no-any-return]
+
+    with TestWeb() as web:
+        graph = generate(91817, 120, web.port)
+        web.add(graph.sites)
+        place = Place(tmp_path)
+        crawl = place.start(list(graph.seeds), graph.settings)
+        run_here(place, crawl.id, wrap=Usurped)
+        assert graph.mismatches(place.states(crawl.id)) == []
+        assert place.store().catalog.check() == []
+        assert len(place.store().catalog.workers()) >= 2, "it came back as a new session"
+
+
+def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parser dies: in the worker three times, then alone in a helper three times."""
+    monkeypatch.setenv("NEPHILA_TEST_POISON", POISON_MARKER.decode())
+    monkeypatch.setenv("PYTHONPATH", f"{Path(__file__).parent / 'poison'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    with TestWeb() as web:
+        fixture = site_poison(web.port)
+        web.add(fixture.sites)
+        place = Place(tmp_path)
+        crawl = place.start(list(fixture.seeds), fixture.settings)
+        with Cluster(place) as cluster:
+            cluster.run_crawl(crawl.id)
+        rows = {row.url: row for row in place.rows(crawl.id)}
+        assert {url: str(row.state) for url, row in rows.items()} == {url: str(e.state) for url, e in fixture.expected.items()}
+        assert [row.reason for row in rows.values() if row.state == "failed"] == ["poison"]
+        assert place.store().catalog.check() == []
+
+
+@pytest.mark.requirement("SC-04", "F-16")
+@pytest.mark.parametrize("workers", [1, 3])
+def test_max_pages_is_met_exactly(workers: int, tmp_path: Path) -> None:
+    with TestWeb() as web:
+        graph = generate(42424, 300, web.port, hosts=4)
+        web.add(graph.sites)
+        place = Place(tmp_path, workers=workers)
+        crawl = place.start(list(graph.seeds), graph.settings | {"limits.max_pages": 37, "polite.max_inflight": 4})
+        with Cluster(place) as cluster:
+            ended = cluster.run_crawl(crawl.id)
+        states = place.states(crawl.id)
+        assert visited(states) == 37
+        assert ended.limited_by == "max_pages"
+        assert {row.reason for row in place.rows(crawl.id) if row.state == "excluded"} == {"limit_pages"}
+        assert place.store().catalog.check() == []
+
+
+@pytest.mark.requirement("SC-04")
+def test_max_urls_is_never_exceeded(tmp_path: Path) -> None:
+    with TestWeb() as web:
+        graph = generate(42424, 300, web.port, hosts=4)
+        web.add(graph.sites)
+        place = Place(tmp_path)
+        crawl = place.start(list(graph.seeds), graph.settings | {"limits.max_urls": 50})
+        ended = run_here(place, crawl.id)
+        assert len(place.rows(crawl.id)) == 50
+        assert ended.limited_by == "max_urls"
+        assert place.store().catalog.check() == []
+
+
+@pytest.mark.requirement("S-05")
+@pytest.mark.parametrize("verb", ["pause", "cancel"])
+def test_after_pause_or_cancel_has_answered_no_request_starts(verb: str, tmp_path: Path) -> None:
+    with TestWeb() as web:
+        graph = generate(42424, 400, web.port, hosts=4)
+        web.add(graph.sites)
+        place = Place(tmp_path, workers=2)
+        crawl = place.start(list(graph.seeds), graph.settings | {"polite.floor_ms": 20, "polite.max_inflight": 1})
+        with Cluster(place) as cluster:
+            cluster.run_until(lambda: len(web.hits()) > 30)
+            getattr(crawls, verb)(cluster.store.catalog, crawl.id)
+            answered = len([hit for hit in web.hits()])
+            in_flight = sum(hit.ended == float("inf") for hit in web.hits())
+            if verb == "cancel":
+                assert cluster.run_crawl(crawl.id).state is CrawlState.CANCELLED
+            else:
+                waited = iter(range(30))
+                cluster.run_until(lambda: next(waited, None) is None)
+            assert len(web.hits()) <= answered + in_flight
+            if verb == "pause":
+                cluster.store.catalog.steer(crawl.id, CrawlState.RUNNING)
+                cluster.run_crawl(crawl.id)
+                assert graph.mismatches(place.states(crawl.id)) == []
+        assert place.store().catalog.check() == []
+
+
+@pytest.mark.requirement("A-44", "G-04", "P-17")
+def test_two_crawls_on_one_host_share_one_clock(tmp_path: Path) -> None:
+    from tests.site.politeness import violations
+
+    with TestWeb() as web:
+        graph = generate(42424, 20, web.port)
+        web.add(graph.sites)
+        place = Place(tmp_path, workers=2)
+        polite = {"polite.floor_ms": 60, "polite.max_inflight": 1, "polite.adaptive": False}
+        with Cluster(place) as cluster:
+            cluster.ready()
+            first = place.start(list(graph.seeds), graph.settings | polite)
+            second = place.start(list(graph.seeds), graph.settings | polite | {"polite.floor_ms": 30})
+            cluster.run_crawl(first.id)
+            cluster.run_crawl(second.id)
+        for crawl in (first, second):
+            assert graph.mismatches(place.states(crawl.id)) == []
+        assert violations(web.hits(), 30) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
+def test_a_full_disk_pauses_the_crawl_and_it_goes_on_when_there_is_space(tmp_path: Path) -> None:
+    """A real small disk: filled by a ballast, freed while the crawl waits."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"needs permission to mount a small file system: {mounted.stderr.strip()}")
+    try:
+        _crawl_on_a_full_disk(disk)
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def _crawl_on_a_full_disk(disk: Path) -> None:
+    body = os.urandom(40_000).hex()
+    with TestWeb() as web:
+        links = [f"/p{n}" for n in range(120)]
+        site = {"/": html(*links)} | {link: html(body=body[n:] + body[:n]) for n, link in enumerate(links)}
+        web.add({"127.0.0.1": site})
+        place = Place(disk / "data")
+        crawl = place.start([web.url("/")], {"polite.max_inflight": 1})
+        ballast = disk / "ballast"
+        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+        ballast.write_bytes(bytes(free - 2_500_000))
+        with Cluster(place) as cluster:
+            cluster.run_until(lambda: bool(cluster.supervisor.stalled), 30)
+            assert "space" in cluster.supervisor.stalled
+            ballast.unlink()
+            cluster.run_crawl(crawl.id)
+            assert cluster.supervisor.stalled == ""
+        assert visited(place.states(crawl.id)) == 121
+        assert place.store().catalog.check() == []
+
+
+def test_a_stopped_worker_hands_everything_back(tmp_path: Path) -> None:
+    """RC-04, RC-06: drained, flushed, and nothing held."""
+
+    async def run_a_while(place: Place, pages: int) -> None:
+        settings = place.settings()
+        worker = Worker(wiring.open_frontier(settings), settings, SystemClock(), WorkerInfo("test", 0, "test"))
+        duty = Duty(place.store().upkeep, settings.archive_folder)
+        task = asyncio.ensure_future(worker.run())
+        catalog = place.store().catalog
+        while catalog.tallies(1).get("visited", 0) < pages:
+            await asyncio.sleep(0.01)
+        worker.stop()
+        await task
+        duty.run_once()
+
+    with TestWeb() as web:
+        graph = generate(42424, 120, web.port)
+        web.add(graph.sites)
+        place = Place(tmp_path)
+        crawl = place.start(list(graph.seeds), graph.settings | {"polite.floor_ms": 5, "polite.max_inflight": 1})
+        uvloop.run(run_a_while(place, 20))
+        asked = len(web.hits())
+        catalog = place.store().catalog
+        assert not any(worker.alive for worker in catalog.workers())
+        assert all(queue.held_by is None for queue in catalog.queues(crawl.id, 100))
+        run_here(place, crawl.id)
+        assert graph.mismatches(place.states(crawl.id)) == []
+        repeated = Counter((hit.host, hit.path) for hit in web.hits())
+        assert sum(times - 1 for (_, path), times in repeated.items() if path != "/robots.txt") == 0, asked
+
+

@@ -1,0 +1,32 @@
+"""Generated graphs: the crawl must find exactly what the generator computed, with one worker and with four, after any number of kills."""
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nephila.control import verify
+from tests.e2e.harness import Cluster, Place, run_here
+from tests.site.graphs import SIZES, generate, seeds_under_test
+from tests.site.process import WebProcess
+from tests.site.server import TestWeb
+
+
+@pytest.mark.requirement("T-03", "F-07", "F-02", "C-02")
+@pytest.mark.parametrize("pages", [11, 120, 600])
+@pytest.mark.parametrize("seed", seeds_under_test())
+def test_the_export_is_what_the_generator_computed(seed: int, pages: int, tmp_path: Path) -> None:
+    with TestWeb() as web:
+        graph = generate(seed, pages, web.port, hosts=3 if pages > 100 else 1)
+        web.add(graph.sites)
+        place = Place(tmp_path)
+        crawl = place.start(list(graph.seeds), graph.settings)
+        run_here(place, crawl.id)
+        assert graph.mismatches(place.states(crawl.id)) == []
+        asked = Counter((hit.host, hit.path) for hit in web.hits())
+        assert [pair for pair, times in asked.items() if times > 1] == []
+        assert place.store().catalog.check() == []

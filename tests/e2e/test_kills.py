@@ -1,0 +1,141 @@
+"""kill -9 of workers and of everything, then go on: nothing is lost, nothing is done twice in the record."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nephila.control.verify import verify
+from tests.e2e.harness import Cluster, Place
+from tests.site.graphs import GeneratedGraph, generate
+from tests.site.politeness import violations
+from tests.site.server import Hit, TestWeb
+
+SEED = 42424
+IN_FLIGHT_MAX = 4 * 4  # four hosts, max_inflight 4
+UNFLUSHED_MAX = 500 + IN_FLIGHT_MAX  # results of a worker that were not committed yet
+
+
+def repeated_requests(hits: list[Hit]) -> int:
+    asked = Counter((hit.host, hit.path) for hit in hits if hit.path != "/robots.txt")
+    return sum(times - 1 for times in asked.values())
+
+
+def assert_whole(place: Place, crawl_id: int, graph: GeneratedGraph) -> None:
+    assert graph.mismatches(place.states(crawl_id)) == []
+    report = verify(place.store().catalog, place.settings().archive_folder, lambda what, n: None)
+    assert report.problems == []
+    assert report.ok
+
+
+@pytest.mark.requirement("RC-07", "RC-09", "F-04", "F-07", "RC-01", "ST-05")
+def test_random_workers_are_killed_again_and_again(tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    with TestWeb() as web:
+        graph = generate(SEED, 1500, web.port, hosts=4)
+        web.add(graph.sites)
+        place = Place(tmp_path, workers=2)
+        crawl = place.start(list(graph.seeds), graph.settings | {"polite.max_inflight": 4})
+        kills = 0
+        with Cluster(place) as cluster:
+
+            def over() -> bool:
+                return cluster.store.catalog.crawl(crawl.id).state.over
+
+            while not over() and kills < 8:
+                deadline = time.monotonic() + chance.uniform(0.2, 0.9)
+                cluster.run_until(lambda: over() or time.monotonic() > deadline)
+                if not over() and cluster.supervisor.pids:
+                    os.kill(chance.choice(cluster.supervisor.pids), signal.SIGKILL)
+                    kills += 1
+            cluster.run_crawl(crawl.id)
+        assert kills >= 3, "the crawl was over before it could be hurt"
+        assert_whole(place, crawl.id, graph)
+        assert repeated_requests(web.hits()) <= kills * UNFLUSHED_MAX
+
+
+@pytest.mark.requirement("RC-09", "F-17", "ST-05")
+def test_everything_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """The process group of a real `nephila crawl`, at random moments."""
+    chance = random.Random(91817)
+    with TestWeb() as web:
+        graph = generate(91817, 2000, web.port, hosts=3)
+        web.add(graph.sites)
+        place = Place(tmp_path, workers=2)
+        command = [sys.executable, "-m", "nephila", "crawl", *graph.seeds, "--data", str(tmp_path), "--workers", "2", "--quiet"]
+        command += ["--allow-private", "--delay", "0.004", "--max-inflight", "2"]
+        for name, value in graph.settings.items():
+            if name not in ("fetch.allow_private", "polite.floor_ms", "polite.adaptive", "polite.max_inflight"):
+                command += ["--set", f"{name}={value}"]
+        kills = 0
+        ended = False
+        while kills < 4 and not ended:
+            process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                process.wait(chance.uniform(1.0, 1.8))
+                ended = True
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                kills += 1
+        assert not ended, "the crawl was over before it could be hurt"
+        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, done.stderr
+        crawls = place.store().catalog.crawls()
+        assert len(crawls) == 1, "the same command goes on with the same crawl"
+        assert_whole(place, crawls[0].id, graph)
+        assert repeated_requests(web.hits()) <= kills * 2 * UNFLUSHED_MAX
+
+
+@pytest.mark.requirement("F-08", "T-04", "F-28")
+def test_one_worker_and_four_end_with_the_same_rows(tmp_path: Path) -> None:
+    found = {}
+    with TestWeb() as web:
+        graph = generate(SEED, 800, web.port, hosts=4)
+        web.add(graph.sites)
+        for workers in (1, 4):
+            place = Place(tmp_path / str(workers), workers=workers)
+            with Cluster(place) as cluster:
+                cluster.ready()
+                crawl = place.start(list(graph.seeds), graph.settings | {"polite.max_inflight": 4})
+                cluster.run_crawl(crawl.id)
+            found[workers] = place.states(crawl.id)
+            assert place.store().catalog.check() == []
+            if workers == 4:
+                busy = {row.archive_file for row in place.rows(crawl.id) if row.archive_file}
+                assert len(busy) >= 2, "more than one worker did the work"
+        assert found[1] == found[4]
+        assert graph.mismatches(found[1]) == []
+
+
+@pytest.mark.requirement("P-01", "P-04", "P-06", "P-09", "PF-03")
+def test_politeness_holds_over_kills_restarts_redirects_and_robots(tmp_path: Path) -> None:
+    """Four workers, six hosts, one request at a time, 150 ms apart: also across the deaths of those who kept the clocks."""
+    chance = random.Random(7)
+    delay = 150
+    with TestWeb() as web:
+        graph = generate(SEED, 90, web.port, hosts=6)
+        web.add(graph.sites)
+        place = Place(tmp_path, workers=3)
+        crawl = place.start(list(graph.seeds), graph.settings | {"polite.floor_ms": delay, "polite.max_inflight": 1, "polite.adaptive": False})
+        kills = 0
+        with Cluster(place) as cluster:
+
+            def over() -> bool:
+                return cluster.store.catalog.crawl(crawl.id).state.over
+
+            while not over():
+                deadline = time.monotonic() + chance.uniform(0.4, 0.8)
+                cluster.run_until(lambda: over() or time.monotonic() > deadline)
+                if not over() and kills < 4 and cluster.supervisor.pids:
+                    os.kill(chance.choice(cluster.supervisor.pids), signal.SIGKILL)
+                    kills += 1
+        assert kills == 4
+        assert violations(web.hits(), delay) == []
+        assert graph.mismatches(place.states(crawl.id)) == []

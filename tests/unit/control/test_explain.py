@@ -1,0 +1,117 @@
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nephila.control.explain import Explanation, explain, robots_verdict, rule_verdicts
+from nephila.frontier.store import RobotsRecord
+from nephila.models import CrawlState, Refusal
+from nephila.profiles import crawl_settings
+from nephila.urls.admission import Admission
+from tests.unit.control.filled import SEED, Filled
+
+AGENT = "Nephila/1.0 (+https://example.com)"
+
+
+def explained(filled: Filled, url: str) -> Explanation:
+    return explain(filled.catalog, filled.catalog.crawl(filled.crawl.id), url, AGENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("x", "It ended visited with status 200."),
+        ("gone", "It ended not_found with status 404."),
+        ("moved", "It ended redirected with status 301; it leads to http://a.test/x."),
+        ("later", "It is queued and will be tried again in"),
+        ("never", "Every rule admits it, but no page seen so far links to it."),
+        ("private/x", "Every rule admits it, and robots.txt would then exclude it, but no page seen so far"),
+        ("a.pdf", "It is not part of this crawl and would be refused (extension): paths that end in .pdf are skipped."),
+    ],
+)
+def test_verdict(filled: Filled, name: str, verdict: str) -> None:
+    assert explained(filled, SEED + name).verdict.startswith(verdict)
+
+
+@pytest.mark.parametrize(
+    ("asked", "refusal"),
+    [
+        ("http://b.test/", "scope"),
+        ("mailto:x@y.test", "scheme"),
+        ("http://[", "invalid"),
+        (SEED + "a/" * 40, "path_segments"),
+    ],
+)
+def test_refused(filled: Filled, asked: str, refusal: str) -> None:
+    found = explained(filled, asked)
+    assert found.row is None and f"({refusal})" in found.verdict
+    assert [rule.passed for rule in found.rules].count(False) == 1
+
+
+def test_trail_of_a_known_url(filled: Filled) -> None:
+    found = explained(filled, "http://A.test:80/moved#x")
+    assert found.url == SEED + "moved" and found.row is not None and found.row.raw_url == SEED + "moved#top"
+    assert [(parent.url, parent.depth) for parent in found.parents] == [(SEED, 0)]
+    assert [target.url for target in found.redirects] == [SEED + "x"]
+    assert found.queue is not None and found.queue.open == 1
+    assert found.host is not None and found.host.rest_reason == "backoff"
+    assert found.delays[0] == ("adaptive", 1500.0) and ("floor", 1000.0) in found.delays
+    assert found.robots is not None and found.robots.allowed
+    assert found.refusals == (("extension", 2),)
+    json.dumps(found.as_json())
+
+
+def test_robots_names_rule_and_line(filled: Filled) -> None:
+    robots = explained(filled, SEED + "private").robots
+    assert robots is not None and robots.allowed is False
+    assert robots.detail == "Disallow: /private (line 2)"
+
+
+def test_without_a_scheme_the_known_one_is_meant(filled: Filled) -> None:
+    row = explained(filled, "a.test/x").row
+    assert row is not None and row.url == SEED + "x"
+
+
+def test_a_host_of_another_site_has_its_refusals(filled: Filled) -> None:
+    assert explained(filled, "http://b.test/any").refusals == (("scope", 3),)
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "words"),
+    [
+        (CrawlState.PAUSED, "interrupted", "the crawl is paused (interrupted)"),
+        (CrawlState.ENDING, "limit_time", "will end without a request: the crawl is ending (limit_time)"),
+    ],
+)
+def test_why_a_queued_url_waits(filled: Filled, state: CrawlState, reason: str, words: str) -> None:
+    filled.catalog.steer(filled.crawl.id, state, reason)
+    assert words in explained(filled, SEED + "later").verdict
+
+
+def test_rules_are_asked_in_the_order_of_admission() -> None:
+    settings = crawl_settings("default", {"scope.max_depth": 1, "scope.exclude": ["*/no"]})
+    judgement = Admission(settings, [SEED]).judge(SEED + "no", None, 5)
+    verdicts = rule_verdicts(judgement, 5, settings)
+    assert judgement.refusal is Refusal.DEPTH
+    assert [verdict.passed for verdict in verdicts] == [True, True, True, False, None, None, None, None]
+
+
+RECORD = RobotsRecord("http://a.test", "a.test", "rules", 200, b"User-agent: *\nCrawl-delay: 1000\n", 1, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("record", "overrides", "allowed", "detail"),
+    [
+        (None, {}, None, "not been asked"),
+        (None, {"robots.mode": "ignore"}, True, "ignores"),
+        (RECORD, {}, False, "1000 s between requests"),
+        (replace(RECORD, access="allow_all", detail="status 404"), {}, True, "status 404"),
+        (replace(RECORD, access="hold", detail="timed out"), {}, None, "timed out"),
+    ],
+)
+def test_robots_verdict(
+    record: RobotsRecord | None, overrides: dict[str, Any], allowed: bool | None, detail: str
+) -> None:
+    found = robots_verdict(record, SEED, AGENT, crawl_settings("default", overrides))
+    assert found.allowed is allowed and detail in found.detail
