@@ -1,25 +1,34 @@
-"""Eight bytes of shared memory that say which URL is being parsed: they outlive a crash of the parser."""
+"""A few bytes of shared memory that say which URLs are being parsed: they outlive a crash of the parser."""
 
 import mmap
 import struct
+from enum import IntEnum
 from pathlib import Path
 
-SIZE = 8
+ENTRY = struct.Struct("<q")
+
+
+class Slot(IntEnum):
+    """Who parses; each writes only its own entry."""
+
+    LOOP = 0
+    THREAD = 1
+
+
+SIZE = ENTRY.size * len(Slot)
 
 
 class BlackBox:
     def __init__(self, path: Path) -> None:
-        if not path.exists():
-            path.write_bytes(bytes(SIZE))
+        path.write_bytes(bytes(SIZE))
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), SIZE)
-        self.write(0)
 
-    def write(self, url_id: int) -> None:
-        struct.pack_into("<q", self._map, 0, url_id)
+    def write(self, slot: Slot, url_id: int) -> None:
+        ENTRY.pack_into(self._map, slot * ENTRY.size, url_id)
 
 
-def last_entry(path: Path) -> int:
-    """The URL that was being parsed when the process died; 0: none."""
+def last_entries(path: Path) -> list[int]:
+    """The URLs that were being parsed when the process died."""
     data = path.read_bytes() if path.exists() else b""
-    return int(struct.unpack("<q", data)[0]) if len(data) == SIZE else 0
+    return [url_id for (url_id,) in ENTRY.iter_unpack(data) if url_id] if len(data) == SIZE else []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nephila import log
-from nephila.blackbox import last_entry
+from nephila.blackbox import last_entries
 from nephila.errors import NephilaError
 
 RESTART_SECONDS_MIN, RESTART_SECONDS_MAX = 0.1, 5.0
@@ -123,11 +123,11 @@ class Supervisor:
         code = process.popen.returncode
         log.component_log("supervisor").warning("worker_died", pid=process.popen.pid, code=code)
         self._close_pipes(process)
-        suspect = last_entry(process.blackbox)
-        if suspect:
-            self._suspect(suspect)
+        suspects = last_entries(process.blackbox)
+        for url_id in suspects:
+            self._suspect(url_id)
         process.short_lives = process.short_lives + 1 if now - process.started < SHORT_LIFE_SECONDS else 0
-        if process.short_lives >= SHORT_LIVES_MAX and not suspect and code > 0:
+        if process.short_lives >= SHORT_LIVES_MAX and not suspects and code > 0:
             raise NephilaError(
                 f"a worker ended {process.short_lives} times right after its start (exit code {code}): its log says why"
             )

@@ -20,6 +20,8 @@ BYTES_INLINE_MAX = 65_536  # larger pages have more tags anyway; text alone woul
 TAGS_MAX = 700
 ATTRIBUTE_WORK_MAX = 400_000_000  # page bytes x bytes of the longest tag: 75 ms
 COUNT_STEP_BYTES = 4_096
+BYTES_THREAD_MAX = 262_144
+TAGS_THREAD_MAX = 4_000  # the worst page found of this size keeps a thread busy for some 15 s, and nothing else
 TRIES_MAX = 20  # `>` looked at in a stretch before it is called a long tag
 
 # Bytes that only those encodings need in which an ASCII byte is not always its character (UTF-16, ISO-2022-JP).
@@ -44,6 +46,11 @@ def _has_many_tags(body: bytes) -> bool:
         if tags > TAGS_MAX:
             return True
     return False
+
+
+def fits_thread(body: bytes) -> bool:
+    """Of a page that looks heavy: may a thread parse it, which nothing can end early? Larger ones go to a process."""
+    return len(body) <= BYTES_THREAD_MAX and body.count(b"<") <= TAGS_THREAD_MAX
 
 
 def _has_long_tag(body: bytes, length_max: int) -> bool:

@@ -6,6 +6,7 @@ pass 80, reading the attributes of its matches 70. A walk over all elements in P
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import thread_time
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -41,13 +42,30 @@ class HtmlPage:
     links: list[tuple[str, bool]] = field(default_factory=list)  # (href, nofollow)
 
 
-def extract_html(body: bytes, url: str, header_charset: str | None = None) -> HtmlPage:
+@dataclass(slots=True)
+class ParsedTree:
+    tree: LexborHTMLParser
+    charset: str
+    cpu_ms: float  # that building it took
+
+
+def parse_tree(body: bytes, header_charset: str | None = None) -> ParsedTree:
+    """The expensive half. lexbor builds the tree without the GIL, so in a thread it holds nobody up."""
     html, charset = utf8_of(body, header_charset)
-    page = HtmlPage(charset, url)
+    began = thread_time()
     tree = LexborHTMLParser(html)
-    page.language = _language(tree)
-    _read(tree.css(_QUERY), page, url)
+    return ParsedTree(tree, charset, (thread_time() - began) * 1000)
+
+
+def read_tree(parsed: ParsedTree, url: str) -> HtmlPage:
+    page = HtmlPage(parsed.charset, url)
+    page.language = _language(parsed.tree)
+    _read(parsed.tree.css(_QUERY), page, url)
     return page
+
+
+def extract_html(body: bytes, url: str, header_charset: str | None = None) -> HtmlPage:
+    return read_tree(parse_tree(body, header_charset), url)
 
 
 def _read(nodes: list[LexborNode], page: HtmlPage, url: str) -> None:

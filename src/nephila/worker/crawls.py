@@ -46,14 +46,15 @@ class LiveCrawl:
 
     def update(self, crawl: Crawl) -> None:
         """After a control change: state, rate limits and joined hosts may be new."""
-        settings = crawl.settings
+        before, settings = getattr(self, "crawl", None), crawl.settings
         self.crawl = crawl
         self.settings = settings
         self.polite, self.retry, self.host, self.fetch = settings.polite, settings.retry, settings.host, settings.fetch
         self.running = crawl.state is CrawlState.RUNNING
         self.limited = settings.limits.max_pages is not None
         self.archives = settings.content.store is ContentStore.WARC
-        self.admission = Admission(settings, crawl.seeds, crawl.joined_hosts)
+        if before is None or before.joined_hosts != crawl.joined_hosts:
+            self.admission = Admission(settings, crawl.seeds, crawl.joined_hosts)
         obey = settings.robots.mode is RobotsMode.OBEY
         self.rules = PageRules(f"{crawl.id}+{len(crawl.joined_hosts)}", settings.model_dump_json(), crawl.seeds, crawl.joined_hosts, obey)
 

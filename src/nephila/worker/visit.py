@@ -7,9 +7,11 @@ from typing import Protocol
 
 from nephila.archive.writer import Exchange
 from nephila.clock import Clock
-from nephila.extract.heaviness import looks_heavy
+from nephila.extract.encoding import charset_of
+from nephila.extract.heaviness import fits_thread, looks_heavy
 from nephila.extract.page import PageJob, PageReading, is_html, read_page
 from nephila.extract.parse_pool import ParseFailure, ParsePool
+from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.body import decode_body
 from nephila.fetch.fetcher import Fetcher, FetchRequest, FetchResult
 from nephila.frontier.store import RobotsRecord, Row
@@ -32,6 +34,7 @@ from nephila.worker.scheduler import Host, Queue
 CRASHES_ALONE = 3  # after so many a page is parsed alone in a helper
 CRASHES_MAX = 6  # after so many it ends as failed/poison
 CRASH_RETRY_MS = 1000
+SLOW_TREE_MS = 20.0  # a tree that took longer may be so large that reading it would hold the loop up
 ROBOTS_BYTES_MAX = 512_000  # RFC 9309: at least 500 KiB
 JOINING = (ScopeMode.SAME_HOST, ScopeMode.SAME_DOMAIN)
 
@@ -62,9 +65,10 @@ class Site(Protocol):
 
 
 class Visitor:
-    def __init__(self, site: Site, fetcher: Fetcher, pool: ParsePool, log: VisitLog) -> None:
+    def __init__(self, site: Site, fetcher: Fetcher, thread: ParseThread, pool: ParsePool, log: VisitLog) -> None:
         self.site = site
         self.fetcher = fetcher
+        self.thread = thread
         self.pool = pool
         self.log = log
 
@@ -179,18 +183,28 @@ class Visitor:
             return self._end(queue, row, result, UrlState.VISITED, content=content, body_bytes=len(decoded.body))
         tags = tuple(value for name, value in headers if name.lower() == "x-robots-tag")
         job = PageJob(decoded.body, result.url, content_type, row.depth + 1, True, tags)
-        alone = row.crashes >= CRASHES_ALONE
-        if alone or looks_heavy(decoded.body) or self.site.offload():
-            reading = await self.pool.read(crawl.rules, job)
-            if isinstance(reading, ParseFailure):
-                return self._crashed(queue, row, result, reading)
-        else:
-            self.site.parsing(row.id)
-            reading = read_page(job, crawl.admission, obey_robots_meta=crawl.rules.obey_robots_meta)
-            self.site.parsing(0)
+        reading = await self._reading(crawl, row, job)
+        if isinstance(reading, ParseFailure):
+            return self._crashed(queue, row, result, reading)
         children = self._children(queue, row, reading)
         self._end(queue, row, result, UrlState.VISITED, reading=reading, children=children, content=content, body_bytes=len(decoded.body))
         return None
+
+    async def _reading(self, crawl: LiveCrawl, row: Row, job: PageJob) -> PageReading | ParseFailure:
+        """Here and now, if that cannot take long; else in the thread, or where it can be ended: in a helper process."""
+        parsed = None
+        if row.crashes >= CRASHES_ALONE or self.site.offload():
+            return await self.pool.read(crawl.rules, job)
+        if looks_heavy(job.body):
+            if self.thread.stuck or not fits_thread(job.body):
+                return await self.pool.read(crawl.rules, job)
+            parsed = await self.thread.parse(row.id, job.body, charset_of(job.content_type))
+            if parsed.cpu_ms > SLOW_TREE_MS:
+                return await self.pool.read(crawl.rules, job)
+        self.site.parsing(row.id)
+        reading = read_page(job, crawl.admission, obey_robots_meta=crawl.rules.obey_robots_meta, parsed=parsed)
+        self.site.parsing(0)
+        return reading
 
     def _children(self, queue: Queue, row: Row, reading: PageReading) -> list[Child]:
         """Admitted links that are not known to be stored."""

@@ -16,6 +16,7 @@ from nephila.archive.writer import ArchiveWriter
 from nephila.clock import Clock
 from nephila.errors import Fenced, StoreUnavailable
 from nephila.extract.parse_pool import ParsePool
+from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.fetcher import Fetcher
 from nephila.fetch.resolver import Resolver
 from nephila.frontier.store import Batch, Flushed, Frontier, HostRecord, Refill, Release, Row, Window, WorkerInfo
@@ -25,7 +26,7 @@ from nephila.policy.balance import Lease
 from nephila.profiles import AtMaxDepth, RobotsMode
 from nephila.settings import ProcessSettings, usable_cores
 from nephila.urls.identity import hostname_of, origin_of, partition_of
-from nephila.blackbox import BlackBox
+from nephila.blackbox import BlackBox, Slot
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.pending import Cut, Pending, archive, learn_keys
 from nephila.worker.robots_gate import PENDING_LOOK_MS, Need, RobotsGate
@@ -106,6 +107,7 @@ class Worker:
         self.fetcher = Fetcher(self.clock, resolver, ca_file=ca_file)
         self.resolver = resolver
         self.pool = ParsePool(max(1, self.settings.parsers_per_worker))
+        self.thread = ParseThread(self.clock, self._parsing_in_thread)
         self._watch_lag(self.clock.tick_ms())
         try:
             while not self.stopping:
@@ -116,6 +118,7 @@ class Worker:
                     logs.component_log("worker").warning("fenced", detail=str(fenced))
                     await self._drop_everything()
         finally:
+            self.thread.close()
             await self.pool.close()
             await self.fetcher.close()
             await resolver.close()
@@ -134,7 +137,7 @@ class Worker:
     async def _session(self) -> None:
         self._reset_session()
         self.id = await self._call(self.store.join, self.info)
-        self.visitor = Visitor(self, self.fetcher, self.pool, VisitLog(worker_log(str(self.id))))
+        self.visitor = Visitor(self, self.fetcher, self.thread, self.pool, VisitLog(worker_log(str(self.id))))
         self._writer = self._new_writer()
         while not (self.stopping and not self._tasks and not len(self.pending)):
             await self._until_flush_due()
@@ -606,7 +609,11 @@ class Worker:
 
     def parsing(self, url_id: int) -> None:
         if self.blackbox is not None:
-            self.blackbox.write(url_id)
+            self.blackbox.write(Slot.LOOP, url_id)
+
+    def _parsing_in_thread(self, url_id: int) -> None:
+        if self.blackbox is not None:
+            self.blackbox.write(Slot.THREAD, url_id)
 
     def offload(self) -> bool:
         """Parsing goes to a helper when the loop is the bottleneck and a core is free."""

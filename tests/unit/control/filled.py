@@ -8,7 +8,18 @@ from pathlib import Path
 from nephila.archive.writer import ArchiveWriter, Exchange
 from nephila.clock import SystemClock
 from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
-from nephila.frontier.store import Batch, Crawl, HostClock, Outcome, Retry, RobotsRecord, Row, UrlFilter, WorkerInfo
+from nephila.frontier.store import (
+    Batch,
+    Crawl,
+    HostClock,
+    Outcome,
+    Release,
+    Retry,
+    RobotsRecord,
+    Row,
+    UrlFilter,
+    WorkerInfo,
+)
 from nephila.models import Child, PageRecord, Reason, Refusal, Timing, UrlState
 from nephila.policy.politeness import Pace
 from nephila.profiles import crawl_settings
@@ -47,18 +58,19 @@ def fill(folder: Path) -> Filled:
     frontier, writer = SqliteFrontier(Database(folder)), ArchiveWriter(folder / "warc", "0" * 16, SystemClock())
     frontier.join(WorkerInfo("here", 1, "0"))
     frontier.lease({})
-    (seed,) = frontier.flush(Batch(1, new_queues=10, window=10)).windows[0].rows
+    (window,) = frontier.flush(Batch(1, new_queues=10, window=10)).windows
+    (seed,) = window.rows
     children = [child(crawl.id, SEED + name, seed.id, 1) for name in ("x", "gone", "moved", "formula", "later")]
     first = ended(writer, crawl.id, seed, UrlState.VISITED, 200, children)
     frontier.flush(Batch(2, outcomes=[first], archive_files=list(writer.files.items())))
     writer.committed()
-    frontier.flush(_second(writer, crawl.id, _open_rows(catalog, crawl.id)))
+    frontier.flush(_second(writer, crawl.id, _open_rows(catalog, crawl.id), window.queue))
     writer.close()
     frontier.leave()
     return Filled(folder, catalog, upkeep, catalog.crawl(crawl.id))
 
 
-def _second(writer: ArchiveWriter, crawl: int, rows: dict[str, Row]) -> Batch:
+def _second(writer: ArchiveWriter, crawl: int, rows: dict[str, Row], queue: int) -> Batch:
     outcomes = [
         ended(writer, crawl, rows["x"], UrlState.VISITED, 200),
         ended(writer, crawl, rows["gone"], UrlState.NOT_FOUND, 404),
@@ -69,6 +81,7 @@ def _second(writer: ArchiveWriter, crawl: int, rows: dict[str, Row]) -> Batch:
         3,
         outcomes=outcomes,
         retries=[Retry(rows["later"].id, crawl, 60_000, 1, 0, Reason.TIMEOUT)],
+        released=[Release(queue, 0, 5)],
         clocks=[HostClock("a.test", 5000, 1500, Pace(latency_ms=300.0, errors=1), "backoff", 7)],
         robots=[RobotsRecord("http://a.test", "a.test", "rules", 200, ROBOTS, 86_400_000, 0, "", FETCHED_AT)],
         tallies={(crawl, "requests"): 7, (crawl, "bytes"): 2000, (crawl, "retries"): 1},

@@ -115,7 +115,7 @@ def test_a_full_disk_is_shown_and_waited_for(filled: Filled, clock: VirtualClock
     def free_disk(loop: Loop) -> None:
         loop.duties.error = None
 
-    loop = Loop(filled, clock, {1000.0: fill_disk, 3000.0: free_disk, 5500.0: press})
+    loop = Loop(filled, clock, {1050.0: fill_disk, 3050.0: free_disk, 5500.0: press})
     assert loop.go() is End.INTERRUPTED
     assert [snapshot.waiting for snapshot in loop.shown] == ["", "", "no space left", "no space left", "", ""]
 
