@@ -21,7 +21,7 @@ from nephila.urls.identity import partition_of
 from tests.contract.backend import BACKENDS, Backend
 from tests.contract.session import Session, all_urls, child, ended, seeded
 
-URLS = [f"http://h{host}.test/{path}" for host in range(6) for path in range(4)]
+URLS = [f"http://h{host}.test/{path}" for host in range(5) for path in range(4)]
 SESSIONS_MAX = 3
 DRAIN_ROUNDS_MAX = 60
 ENDED_BY_STORE = (UrlState.CANCELLED, UrlState.EXCLUDED, UrlState.FAILED)
@@ -45,6 +45,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.zombies: list[Session] = []
         self.crawls: dict[int, Crawl] = {}
         self.expected: dict[Key, UrlState] = {}  # QUEUED: open
+        self.done: list[Outcome] = []
         self.max_urls: dict[int, int] = {}
         self.max_pages: dict[int, int] = {}
         self.ending: set[int] = set()
@@ -123,26 +124,47 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.sessions)
     @rule(number=index, loads=st.dictionaries(st.integers(0, 255), st.floats(0, 100), max_size=5))
     def lease_and_hand_back(self, number: int, loads: dict[int, float]) -> None:
+        """And load in the same flush, as the worker does."""
         session = self.session(number)
         give = set(session.lease(loads).give)
         going = [window for window in session.held.values() if partition_of(window.host) in give]
-        session.flush(released=[Release(window.queue, 0, 0) for window in going], hand_back=sorted(give))
+        released = [Release(window.queue, 0, 0) for window in going]
+        session.flush(released=released, hand_back=sorted(give), new_queues=1000, window=3)
 
     @precondition(lambda self: self.sessions)
     @rule(number=index, queues=st.integers(1, 300), window=st.integers(1, 5))
     def load(self, number: int, queues: int, window: int) -> None:
         self.session(number).load(queues, window)
 
-    @precondition(lambda self: self.sessions)
-    @rule(number=index, row=index, state=end_states, children=some_urls, release=st.booleans())
-    def finish(self, number: int, row: int, state: UrlState, children: list[str], release: bool) -> None:
+    def _work(self, number: int, ends: list[tuple[UrlState, list[str]]], release: bool) -> None:
+        """Load, end some rows, and give back what is held."""
         session = self.session(number)
-        if outcome := self.outcome(session, row, state, children):
-            wanted = dict.fromkeys(self.max_pages, 0)
-            released = session.releases() if release else []
-            batch = session.batch(outcomes=[outcome], released=released, grants_wanted=wanted)
-            session.send(batch)
-            self.committed(batch)
+        session.load(1000, 3)
+        for which, (state, children) in enumerate(ends):
+            if outcome := self.outcome(session, which, state, children):
+                last = release and which == len(ends) - 1
+                wanted = dict.fromkeys(self.max_pages, 0)
+                batch = session.batch(outcomes=[outcome], released=session.releases() if last else [], grants_wanted=wanted)
+                session.send(batch)
+                self.committed(batch)
+                self.done.append(outcome)
+
+    # Often: else nothing is ever asleep, full or over.
+    work, work_more, work_most = (
+        precondition(lambda self: self.sessions)(
+            rule(number=index, ends=st.lists(st.tuples(end_states, some_urls), max_size=6), release=st.booleans())(_work)
+        )
+        for _ in range(3)
+    )
+
+    @precondition(lambda self: self.sessions and self.done)
+    @rule(number=index, which=index, state=end_states, children=some_urls)
+    def finish_again(self, number: int, which: int, state: UrlState, children: list[str]) -> None:
+        """Any session, any row that has ended: no permit."""
+        old = self.done[which % len(self.done)]
+        late = ended(old.url_id, self.crawls[old.crawl], *children, state=state)
+        retry = Retry(old.url_id, old.crawl, 0, 5, 0, "timeout")
+        assert self.session(number).flush(outcomes=[late], retries=[retry]).refused_outcomes == 1
 
     @precondition(lambda self: self.sessions)
     @rule(number=index, row=index, in_ms=st.integers(0, 5000), release=st.booleans())
@@ -212,7 +234,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(number=index)
     def pause(self, number: int) -> None:
-        self.catalog.steer(self.crawl(number).id, CrawlState.PAUSED)
+        if number % 4 < 2:
+            self.catalog.steer(self.crawl(number).id, CrawlState.PAUSED)
 
     @rule(number=index)
     def resume(self, number: int) -> None:
@@ -277,6 +300,15 @@ class StoreMachine(RuleBasedStateMachine):
     def a_url_is_held_once(self) -> None:
         held = [queue for session in self.sessions for queue in session.held]
         assert len(held) == len(set(held))
+
+    @invariant()
+    def what_the_store_thinks_is_held_is_held(self) -> None:
+        shown = {
+            (row.held_by, crawl, row.host) for crawl in self.crawls for row in self.catalog.queues(crawl, 1000) if row.held_by
+        }
+        for session in self.sessions:
+            held = {(session.id, window.crawl, window.host) for window in session.held.values()}
+            assert {hold for hold in shown if hold[0] == session.id} == held
 
     @invariant()
     def limits_hold(self) -> None:

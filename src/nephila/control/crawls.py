@@ -24,7 +24,9 @@ def seed_url(text: str) -> str:
     """A URL, or a bare domain: https://domain/."""
     text = text.strip()
     candidate = text if "://" in text else f"https://{text}"
-    url = parse(candidate, None) if text and " " not in text else None
+    # A bare domain has no user: `mailto:x@example.com` is none.
+    plausible = text and " " not in text and ("://" in text or "@" not in text)
+    url = parse(candidate, None) if plausible else None
     if url is None or not url.startswith(("http://", "https://")):
         raise UsageError(f"{text!r} is no web address: give a URL like https://example.com/ or a domain")
     return url
@@ -114,7 +116,11 @@ def interrupt_others(catalog: Catalog, wanted: Crawl | None) -> None:
     if any(worker.alive for worker in catalog.workers()):
         return
     for crawl in catalog.crawls():
-        if crawl.state is CrawlState.RUNNING and (wanted is None or crawl.id != wanted.id) and not catalog.attended(crawl.id):
+        if (
+            crawl.state is CrawlState.RUNNING
+            and (wanted is None or crawl.id != wanted.id)
+            and not catalog.attended(crawl.id)
+        ):
             catalog.steer(crawl.id, CrawlState.PAUSED, "interrupted")
 
 

@@ -20,6 +20,7 @@ LOOK_SHARE = 20
 # A host bounds the end where politeness alone explains at least this much of it.
 BOUND_SHARE = 0.5
 RESTING_MS = 3000  # a shorter rest is the ordinary pace
+RESTING_HOSTS_MAX = 20  # of more hosts hardly all rest, and each costs a look
 
 TERMINAL = tuple(state for state in UrlState if state.terminal)
 # These end a URL without anything having gone wrong.
@@ -154,12 +155,10 @@ def outlook(
     return end, Bound(host, *needs[host]) if host and polite >= end * BOUND_SHARE else None
 
 
-def first_allowed(queues: Sequence[QueueRow], counts: Mapping[str, int]) -> QueueRow | None:
-    """The queue that is due first, where all of them are known and none is due for a while."""
-    if counts.get("in_progress") or not 0 < len(queues) < QUEUES_MAX:
-        return None
-    first = min(queues, key=lambda queue: queue.due_in_ms or 0)
-    return first if (first.due_in_ms or 0) > RESTING_MS else None
+def first_allowed(waits: Sequence[Resting]) -> Resting | None:
+    """The host that may be asked first, where none may be for a while."""
+    first = min(waits, key=lambda wait: wait.in_ms, default=None)
+    return first if first is not None and first.in_ms > RESTING_MS else None
 
 
 def gap_of(queue: QueueRow, settings: CrawlSettings) -> float:
@@ -206,11 +205,16 @@ class Progress:
         return Snapshot(crawl, counts, rate, eta, bound, self._queues, workers, waiting, resting)
 
     def _resting(self, counts: Mapping[str, int]) -> Resting | None:
-        queue = first_allowed(self._queues, counts)
-        if queue is None:
+        if counts.get("in_progress") or len(self._queues) > RESTING_HOSTS_MAX:
             return None
+        return first_allowed([self._wait_of(queue) for queue in self._queues])
+
+    def _wait_of(self, queue: QueueRow) -> Resting:
         host = self._catalog.host(queue.host)
-        return Resting(queue.host, queue.due_in_ms or 0, host.rest_reason if host else "")
+        due = queue.due_in_ms or 0
+        return (
+            Resting(queue.host, max(due, host.next_in_ms), host.rest_reason) if host else Resting(queue.host, due, "")
+        )
 
     def _look(self, now: float) -> None:
         self._queues = tuple(self._catalog.queues(self._crawl_id, QUEUES_MAX))

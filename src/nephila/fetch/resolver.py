@@ -71,6 +71,10 @@ class Resolver:
             task.add_done_callback(lambda _: self._asking.pop(hostname, None))
         return await asyncio.shield(task)  # one caller that gives up does not end the question of the others
 
+    def forget(self, hostname: str) -> None:
+        """The next question for it is asked anew."""
+        self._cache.pop(hostname, None)
+
     async def close(self) -> None:
         for task in list(self._asking.values()):
             task.cancel()

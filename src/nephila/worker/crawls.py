@@ -32,7 +32,26 @@ class KnownKeys:
 
 
 class LiveCrawl:
-    __slots__ = ("admission", "archives", "crawl", "fetch", "granted", "host", "id", "known", "limited", "outstanding", "polite", "product_token", "retry", "rules", "running", "settings", "starved", "user_agent")
+    __slots__ = (
+        "admission",
+        "archives",
+        "crawl",
+        "fetch",
+        "granted",
+        "host",
+        "id",
+        "known",
+        "limited",
+        "outstanding",
+        "polite",
+        "product_token",
+        "retry",
+        "rules",
+        "running",
+        "settings",
+        "starved",
+        "user_agent",
+    )
 
     def __init__(self, crawl: Crawl, process: ProcessSettings) -> None:
         self.id = crawl.id
@@ -56,7 +75,9 @@ class LiveCrawl:
         if before is None or before.joined_hosts != crawl.joined_hosts:
             self.admission = Admission(settings, crawl.seeds, crawl.joined_hosts)
         obey = settings.robots.mode is RobotsMode.OBEY
-        self.rules = PageRules(f"{crawl.id}+{len(crawl.joined_hosts)}", settings.model_dump_json(), crawl.seeds, crawl.joined_hosts, obey)
+        self.rules = PageRules(
+            f"{crawl.id}+{len(crawl.joined_hosts)}", settings.model_dump_json(), crawl.seeds, crawl.joined_hosts, obey
+        )
 
     def may_send(self) -> bool:
         return self.running and (not self.limited or self.granted > len(self.outstanding))

@@ -84,7 +84,12 @@ class Pending:
         batch.refusals = dict(self.refusals)
         batch.released = [release for _, release in released]
         batch.clocks = [clock_of(host, now) for host in hosts]
-        return Cut(batch, self.finished, [(queue, retry.url_id) for queue, retry in self.retries], [queue for queue, _ in released])
+        return Cut(
+            batch,
+            self.finished,
+            [(queue, retry.url_id) for queue, retry in self.retries],
+            [queue for queue, _ in released],
+        )
 
 
 def clock_of(host: Host, now: float) -> HostClock:

@@ -47,7 +47,11 @@ class RobotsGate:
     def judge(self, url: str, product_token: str, polite: PoliteSettings) -> Decision:
         """Only when nothing is needed any more."""
         if self.access == RobotsAccess.HOLD:
-            return Decision(False, Reason.ROBOTS_UNREACHABLE, f"robots.txt of {self.origin} could not be had in {self.failures} attempts")
+            return Decision(
+                False,
+                Reason.ROBOTS_UNREACHABLE,
+                f"robots.txt of {self.origin} could not be had in {self.failures} attempts",
+            )
         if self.file is None:
             return ALLOWED
         rules = self.rules_for(product_token)

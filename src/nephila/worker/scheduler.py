@@ -44,7 +44,22 @@ class Queue:
 class Host:
     """One politeness key: its clock over all crawls, its robots gates."""
 
-    __slots__ = ("addresses", "dirty", "entry", "gates", "in_flight", "key", "next_tick", "pace", "part", "queues", "requests", "reserved", "rest_reason", "turn")
+    __slots__ = (
+        "addresses",
+        "dirty",
+        "entry",
+        "gates",
+        "in_flight",
+        "key",
+        "next_tick",
+        "pace",
+        "part",
+        "queues",
+        "requests",
+        "reserved",
+        "rest_reason",
+        "turn",
+    )
 
     def __init__(self, key: str, part: int, next_tick: float, pace: Pace, requests: int, rest_reason: str) -> None:
         self.key = key
@@ -141,7 +156,11 @@ class Scheduler:
 
     def refresh(self, host: Host) -> None:
         """Put the host where it belongs after anything about it changed."""
-        if host.reserved or host.in_flight >= host.in_flight_max() or not any(queue.sendable() for queue in host.queues.values()):
+        if (
+            host.reserved
+            or host.in_flight >= host.in_flight_max()
+            or not any(queue.sendable() for queue in host.queues.values())
+        ):
             host.entry = None
         elif host.entry != host.next_tick:
             host.entry = host.next_tick

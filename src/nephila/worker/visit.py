@@ -1,6 +1,6 @@
 """One URL's life: fetch, classify, extract, decide. Whoever calls has the host's permission: clock, robots, grant.
 
-    row -> fetch -> classify -> retry | redirect | read the page -> children -> outcome
+row -> fetch -> classify -> retry | redirect | read the page -> children -> outcome
 """
 
 from typing import Protocol
@@ -57,6 +57,7 @@ class Site(Protocol):
     def request_ended(self, host: Host, crawl: LiveCrawl) -> None: ...
     async def next_turn(self, host: Host, crawl: LiveCrawl) -> bool: ...
     def addresses_of(self, url: str) -> tuple[str, str]: ...
+    def ask_name_again(self, url: str) -> None: ...
     def rest(self, host: Host, ms: float, reason: str) -> None: ...
     def give_up(self, queue: Queue, reason: str) -> None: ...
     def join_host(self, crawl: LiveCrawl, hostname: str) -> None: ...
@@ -81,7 +82,11 @@ class Visitor:
                 return self._retry_or_end(queue, row, result, Verdict(UrlState.FAILED, Reason.RESET, retryable=True), 0)
             result = await self._fetch(host, queue, target)
         verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
-        retry_after = retry_after_of(result.status or 0, result.header("retry-after"), self.site.clock.now_ms()) if result.status else None
+        retry_after = (
+            retry_after_of(result.status or 0, result.header("retry-after"), self.site.clock.now_ms())
+            if result.status
+            else None
+        )
         dead = self._judge_host(host, queue, result, verdict, retry_after)
         if verdict.retryable and not dead:
             return self._retry_or_end(queue, row, result, verdict, retry_after)
@@ -93,7 +98,9 @@ class Visitor:
 
     # --- the request and what it says of the host
 
-    async def _fetch(self, host: Host, queue: Queue, url: str, timeout_ms: int | None = None, bytes_max: int | None = None) -> FetchResult:
+    async def _fetch(
+        self, host: Host, queue: Queue, url: str, timeout_ms: int | None = None, bytes_max: int | None = None
+    ) -> FetchResult:
         crawl = queue.crawl
         try:
             result = await self.fetcher.fetch(FetchRequest(url, crawl.fetch, crawl.user_agent, timeout_ms, bytes_max))
@@ -108,13 +115,17 @@ class Visitor:
         tallies[crawl.id, "bytes"] += len(result.body)
         return result
 
-    def _judge_host(self, host: Host, queue: Queue, result: FetchResult, verdict: Verdict, retry_after: int | None) -> bool:
+    def _judge_host(
+        self, host: Host, queue: Queue, result: FetchResult, verdict: Verdict, retry_after: int | None
+    ) -> bool:
         """Pace, rest and death of the host; true: this crawl gives the host up."""
         crawl = queue.crawl
         if not blames_host(verdict):
             on_success(host.pace, result.timing.total_ms)
             host.rest_reason = ""
             return False
+        if verdict.reason is Reason.NXDOMAIN:
+            self.site.ask_name_again(result.url)  # what confirms it must not come from the cache
         now = self.site.clock.now_ms()
         rest, dead = on_failure(host.pace, verdict, crawl.host, crawl.polite, crawl.retry, retry_after, now)
         if dead:
@@ -123,7 +134,9 @@ class Visitor:
             self.site.rest(host, rest.until_ms - now, rest.reason)
         return dead
 
-    def _retry_or_end(self, queue: Queue, row: Row, result: FetchResult, verdict: Verdict, retry_after: int | None) -> None:
+    def _retry_or_end(
+        self, queue: Queue, row: Row, result: FetchResult, verdict: Verdict, retry_after: int | None
+    ) -> None:
         now = self.site.clock.now_ms()
         decision = next_try(queue.crawl.retry, row.tries + 1, verdict, retry_after, now)
         if decision.retry:
@@ -157,18 +170,32 @@ class Visitor:
         judgement = crawl.admission.judge(location, result.url, row.depth)
         target, reason = judgement.url or location, Reason.NONE
         found = judgement.found
-        if found is None and judgement.refusal is Refusal.SCOPE and judgement.url and row.depth == 0 and crawl.settings.scope.mode in JOINING:
+        if (
+            found is None
+            and judgement.refusal is Refusal.SCOPE
+            and judgement.url
+            and row.depth == 0
+            and crawl.settings.scope.mode in JOINING
+        ):
             self.site.join_host(crawl, hostname_of(judgement.url))
             found = crawl.admission.judge(location, result.url, row.depth).found
         if found is None:
             refusal = judgement.refusal or Refusal.INVALID
-            reason = Reason.REDIRECT_INVALID if refusal in (Refusal.INVALID, Refusal.SCHEME) else Reason.REDIRECT_OUT_OF_SCOPE
+            reason = (
+                Reason.REDIRECT_INVALID
+                if refusal in (Refusal.INVALID, Refusal.SCHEME)
+                else Reason.REDIRECT_OUT_OF_SCOPE
+            )
             self.site.pending.refusals[crawl.id, host_of(judgement.url) if judgement.url else "", refusal] += 1
         elif found.url == row.url or row.hops >= settings.max_hops:
             reason = Reason.REDIRECT_LOOP
             self.site.pending.refusals[crawl.id, found.host, Refusal.HOPS] += 1
             found = None
-        children = [self._child(queue, row, found, row.depth, row.hops + 1)] if found and settings.mode is not RedirectMode.RECORD else []
+        children = (
+            [self._child(queue, row, found, row.depth, row.hops + 1)]
+            if found and settings.mode is not RedirectMode.RECORD
+            else []
+        )
         return self._end(queue, row, result, UrlState.REDIRECTED, reason, redirect_to=target, children=children)
 
     # --- the page
@@ -187,7 +214,16 @@ class Visitor:
         if isinstance(reading, ParseFailure):
             return self._crashed(queue, row, result, reading)
         children = self._children(queue, row, reading)
-        self._end(queue, row, result, UrlState.VISITED, reading=reading, children=children, content=content, body_bytes=len(decoded.body))
+        self._end(
+            queue,
+            row,
+            result,
+            UrlState.VISITED,
+            reading=reading,
+            children=children,
+            content=content,
+            body_bytes=len(decoded.body),
+        )
         return None
 
     async def _reading(self, crawl: LiveCrawl, row: Row, job: PageJob) -> PageReading | ParseFailure:
@@ -221,12 +257,25 @@ class Visitor:
         ]
 
     def _child(self, queue: Queue, row: Row, found: Found, depth: int, hops: int) -> Child:
-        return Child(queue.crawl.id, found.host, found.key, found.url, depth, priority_of(depth, Kind.PAGE), row.id, found.raw, Kind.PAGE, hops)
+        return Child(
+            queue.crawl.id,
+            found.host,
+            found.key,
+            found.url,
+            depth,
+            priority_of(depth, Kind.PAGE),
+            row.id,
+            found.raw,
+            Kind.PAGE,
+            hops,
+        )
 
     def _crashed(self, queue: Queue, row: Row, result: FetchResult, failure: ParseFailure) -> None:
         crashes = max(row.crashes, CRASHES_ALONE) + 1
         if crashes >= CRASHES_MAX:
-            self._end(queue, row, result, UrlState.FAILED, Reason.POISON, error=f"its parser {failure.kind}: {failure.detail}")
+            self._end(
+                queue, row, result, UrlState.FAILED, Reason.POISON, error=f"its parser {failure.kind}: {failure.detail}"
+            )
         else:
             self.site.pending.retry(queue, row, CRASH_RETRY_MS, Reason.POISON, crashes=crashes)
 
@@ -261,19 +310,28 @@ class Visitor:
             error=error or result.detail or None,
         )
         if reading is not None:
-            page.charset, page.title, page.facts, page.refused = reading.charset, reading.title, reading.facts, reading.refused_urls
+            page.charset, page.title, page.facts, page.refused = (
+                reading.charset,
+                reading.title,
+                reading.facts,
+                reading.refused_urls,
+            )
             if queue.crawl.settings.content.edges:
                 page.links = packed_links(reading.found)
         exchange = None
         if result.status is not None:
             head = (result.url, result.started_at, result.ip, result.protocol)
             exchange = Exchange(*head, result.request_bytes, result.header_bytes, result.body, result.truncated)
-        self.site.pending.end(queue, row, state, reason, page, children, exchange, content, counts=row.kind is Kind.PAGE)
+        self.site.pending.end(
+            queue, row, state, reason, page, children, exchange, content, counts=row.kind is Kind.PAGE
+        )
         if state is UrlState.FAILED:
             self.log.crawl_failed(row.url, queue.crawl.id, row.id, reason, row.tries)
         else:
             links = len(reading.found) if reading else 0
-            self.log.url_crawled(row.url, queue.crawl.id, row.id, result.status, state, result.timing.total_ms, links, len(result.body))
+            self.log.url_crawled(
+                row.url, queue.crawl.id, row.id, result.status, state, result.timing.total_ms, links, len(result.body)
+            )
 
     # --- robots.txt
 
@@ -308,7 +366,9 @@ class Visitor:
     def _ask_elsewhere(self, host: Host, queue: Queue, origin: str, target: str, hops: int) -> None:
         gate = RobotsGate(origin, PENDING, self.site.clock.tick_ms() + PENDING_MS_MAX)
         host.gates[origin] = gate
-        record = RobotsRecord(origin, host.key, PENDING, None, b"", PENDING_MS_MAX, 0, f"redirected to {target}", self.site.clock.now_ms())
+        record = RobotsRecord(
+            origin, host.key, PENDING, None, b"", PENDING_MS_MAX, 0, f"redirected to {target}", self.site.clock.now_ms()
+        )
         self.site.pending.robots[origin] = record
         self.site.pending.children.append(robots_child(queue.crawl.id, origin, target, hops))
 
@@ -328,19 +388,35 @@ class Visitor:
             self.site.rest(host, hold_ms(settings, failures), "robots_unreachable")
         self.site.pending.robots[origin] = record
         host.gates[origin] = RobotsGate.of(record, now)
-        delays = [delay for other in host.gates.values() if (delay := other.crawl_delay_ms(crawl.product_token)) is not None]
+        delays = [
+            delay for other in host.gates.values() if (delay := other.crawl_delay_ms(crawl.product_token)) is not None
+        ]
         host.pace.crawl_delay_ms = max(delays, default=None)
-        self.site.rest(host, host.delay_ms(), host.rest_reason)  # the request for robots.txt counts, too, by the delay it has told
+        self.site.rest(
+            host, host.delay_ms(), host.rest_reason
+        )  # the request for robots.txt counts, too, by the delay it has told
 
     def _robots_record(self, crawl: LiveCrawl, origin: str, result: FetchResult, failures: int) -> RobotsRecord:
         settings = crawl.settings.robots
         torn = result.truncated in ("time", "disconnect") and settings.on_error is RobotsOnError.RFC9309
         access = access_of(None if torn else result.status, settings.on_error)
-        body = decode_body(result.headers(), result.body, ROBOTS_BYTES_MAX).body if access is RobotsAccess.RULES else b""
+        body = (
+            decode_body(result.headers(), result.body, ROBOTS_BYTES_MAX).body if access is RobotsAccess.RULES else b""
+        )
         failures = failures if access is RobotsAccess.HOLD else 0
         detail = result.detail or f"status {result.status}"
         expires = settings.cache_seconds * 1000
-        return RobotsRecord(origin, host_of(origin + "/"), access, result.status, body, expires, failures, detail, self.site.clock.now_ms())
+        return RobotsRecord(
+            origin,
+            host_of(origin + "/"),
+            access,
+            result.status,
+            body,
+            expires,
+            failures,
+            detail,
+            self.site.clock.now_ms(),
+        )
 
 
 def robots_target(result: FetchResult) -> str | None:
@@ -365,5 +441,3 @@ def packed_links(found: list[Found]) -> dict[str, bytes]:
             keys = by_host[link.host] = []
         keys.append(link.key[:8])
     return {host: b"".join(keys) for host, keys in by_host.items()}
-
-

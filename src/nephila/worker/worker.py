@@ -45,6 +45,7 @@ EVICT_EVERY_MS = 5000.0
 FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
 DRAIN_MS = 8000.0  # for requests in flight when the worker stops
 RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
+REVISITS_MAX = 20_000  # payloads a session recognises: 14 MB
 LAG_EVERY_MS = 20.0
 LAG_BUSY_MS = 3.0  # a timer this late means that the loop has more work than time
 FOREVER = float("inf")
@@ -162,14 +163,22 @@ class Worker:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.aborting = False
         if self._writer is not None:
+            self._writer.discard()
             self._writer.close()
         self.pending, self.scheduler = Pending(), Scheduler()
         self.touched.clear()
         for crawl in self.crawls.values():
             crawl.outstanding.clear()
+            crawl.granted = 0
 
     def _new_writer(self) -> ArchiveWriter:
-        return ArchiveWriter(self.settings.archive_folder, secrets.token_hex(8), self.clock, file_bytes_max=self.settings.warc_bytes_max)
+        return ArchiveWriter(
+            self.settings.archive_folder,
+            secrets.token_hex(8),
+            self.clock,
+            file_bytes_max=self.settings.warc_bytes_max,
+            revisit_cache_max=REVISITS_MAX,
+        )
 
     async def _call(self, function: Callable[..., T], *values: Any) -> T:
         return await self._loop.run_in_executor(self._flush_thread, function, *values)
@@ -192,7 +201,11 @@ class Worker:
     def _urgent(self) -> bool:
         """At once when nothing is ready (chains), or when a batch is full."""
         results = len(self.pending)
-        return results >= self.settings.flush_results or (results > 0 and not self.scheduler.rows) or (self.stopping and not self._tasks)
+        return (
+            results >= self.settings.flush_results
+            or (results > 0 and not self.scheduler.rows)
+            or (self.stopping and not self._tasks)
+        )
 
     def _cut(self) -> Cut:
         """Take what has gathered and say what is wanted."""
@@ -208,7 +221,11 @@ class Worker:
             host.dirty = False
         if self.stopping:
             batch.refills = []
-        elif self.fetching < self.settings.concurrency and self.scheduler.rows < ROWS_MAX and len(self.scheduler.hosts) < self.settings.hosts_max:
+        elif (
+            self.fetching < self.settings.concurrency
+            and self.scheduler.rows < ROWS_MAX
+            and len(self.scheduler.hosts) < self.settings.hosts_max
+        ):
             batch.new_queues, batch.window = QUEUES_PER_LOAD, WINDOW_MIN
             batch.next_due = not self._tasks
         if self._lost_answer:
@@ -242,11 +259,19 @@ class Worker:
         return int(rest) if rest > 0 and queue.leaving != "empty" else 0
 
     def _want_grants(self, batch: Batch) -> None:
-        ending = {done.outcome.url_id for done in self.pending.finished} | {retry.url_id for _, retry in self.pending.retries}
+        ending = {done.outcome.url_id for done in self.pending.finished} | {
+            retry.url_id for _, retry in self.pending.retries
+        }
         for crawl in self.crawls.values():
             if crawl.limited:
-                waiting = sum(len(queue.rows) for queue in self.scheduler.queues.values() if queue.crawl is crawl) if crawl.running else 0
-                batch.grants_wanted[crawl.id] = len(crawl.outstanding - ending) + min(waiting, self.settings.concurrency)
+                waiting = (
+                    sum(len(queue.rows) for queue in self.scheduler.queues.values() if queue.crawl is crawl)
+                    if crawl.running
+                    else 0
+                )
+                batch.grants_wanted[crawl.id] = len(crawl.outstanding - ending) + min(
+                    waiting, self.settings.concurrency
+                )
 
     def _handed_back(self, released: list[tuple[Queue, Release]]) -> list[int]:
         """Partitions to give whose every queue is on its way back."""
@@ -431,7 +456,9 @@ class Worker:
         loads = dict.fromkeys(self._parts, 0.0)
         for host in self.scheduler.hosts.values():
             if host.part in loads and host.queues:
-                loads[host.part] += min(1000.0 / max(host.delay_ms(), 1.0), sum(len(queue.held) for queue in host.queues.values()))
+                loads[host.part] += min(
+                    1000.0 / max(host.delay_ms(), 1.0), sum(len(queue.held) for queue in host.queues.values())
+                )
         return loads
 
     # --- queues that go back
@@ -595,6 +622,9 @@ class Worker:
     def addresses_of(self, url: str) -> tuple[str, str]:
         answer = self.resolver.known(hostname_of(url), self.clock.tick_ms())
         return (" ".join(answer.addresses), " ".join(answer.cnames)) if answer else ("", "")
+
+    def ask_name_again(self, url: str) -> None:
+        self.resolver.forget(hostname_of(url))
 
     def rest(self, host: Host, ms: float, reason: str) -> None:
         self.scheduler.rest(host, self.clock.tick_ms() + ms, reason)

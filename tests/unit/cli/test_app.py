@@ -7,17 +7,24 @@ from pathlib import Path
 import pytest
 
 from nephila import __version__
+from nephila.cli import running
 from nephila.cli.app import app, run
 from nephila.cli.show import looks_binary
 from nephila.models import CrawlState
 from tests.unit.control.filled import HEAD, PAGE, SEED, Filled
 
+VERBS = {"crawl", "resume", "status", "urls", "explain", "show", "export", "compare", "delete", "verify", "settings"}
 Nephila = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def nephila(filled: Filled, capsysbinary: pytest.CaptureFixture[bytes]) -> Nephila:
+def nephila(filled: Filled, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Nephila:
     """Call a verb on the filled store: exit code, standard output, standard error."""
+
+    def run_nothing(*_: object, **__: object) -> int:
+        raise AssertionError("no verb here may start workers")
+
+    monkeypatch.setattr(running, "run_crawl", run_nothing)
 
     def call(*arguments: str, data: bool = True) -> tuple[int, str, str]:
         code = run([*arguments, *(["--data", str(filled.folder)] if data else [])])
@@ -32,8 +39,8 @@ def test_version(nephila: Nephila) -> None:
 
 
 def test_every_verb_has_help(nephila: Nephila) -> None:
-    verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
-    assert set(verbs) >= set(["crawl", "resume", "status", "urls", "explain", "show", "export", "compare", "delete", "verify", "settings"])
+    verbs = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert verbs >= VERBS
     for verb in verbs:
         code, out, _ = nephila(verb, "--help", data=False)
         assert code == 0 and f"nephila {verb}" in out

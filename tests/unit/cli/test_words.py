@@ -15,8 +15,19 @@ WORKER = WorkerRow(1, "here", 42, "0", 0, 0, True, 256, 0, 1)
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90), ("90s", 90), ("0", 0), ("0.5", 0.5), ("250ms", 0.25), ("10m", 600), ("10 min", 600), ("1h30m", 5400), ("2H", 7200), ("1d", 86_400)],
-)  # fmt: skip
+    [
+        ("90", 90),
+        ("90s", 90),
+        ("0", 0),
+        ("0.5", 0.5),
+        ("250ms", 0.25),
+        ("10m", 600),
+        ("10 min", 600),
+        ("1h30m", 5400),
+        ("2H", 7200),
+        ("1d", 86_400),
+    ],
+)
 def test_durations_are_read(text: str, seconds: float) -> None:
     assert words.parse_duration(text, "--max-time") == pytest.approx(seconds)
 
@@ -29,8 +40,16 @@ def test_other_durations_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("5000", 5000), ("10MB", 10_000_000), ("10 mb", 10_000_000), ("1.5GiB", 1_610_612_736), ("2k", 2000), ("1KiB", 1024), ("7B", 7)],
-)  # fmt: skip
+    [
+        ("5000", 5000),
+        ("10MB", 10_000_000),
+        ("10 mb", 10_000_000),
+        ("1.5GiB", 1_610_612_736),
+        ("2k", 2000),
+        ("1KiB", 1024),
+        ("7B", 7),
+    ],
+)
 def test_sizes_are_read(text: str, size: int) -> None:
     assert words.parse_size(text, "--max-bytes") == size
 
@@ -63,14 +82,30 @@ def test_durations_are_told(ms: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (14_624, "14.6 kB"), (123_456, "123 kB"), (999_600, "1.0 MB"), (5e9, "5.0 GB")]
-)  # fmt: skip
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (14_624, "14.6 kB"),
+        (123_456, "123 kB"),
+        (999_600, "1.0 MB"),
+        (5e9, "5.0 GB"),
+    ],
+)
 def test_sizes_are_told(size: float, text: str) -> None:
     assert words.size(size) == text
 
 
 @pytest.mark.parametrize(
-    ("per_second", "text"), [(0, "0/s"), (0.05, "3.0/min"), (0.4, "0.4/s"), (12.3, "12/s"), (1360, "1,360/s")]
+    ("per_second", "text"),
+    [
+        (0, "0/s"),
+        (0.05, "3.0/min"),
+        (0.4, "0.4/s"),
+        (12.3, "12/s"),
+        (1360, "1,360/s"),
+    ],
 )
 def test_rates_are_told(per_second: float, text: str) -> None:
     assert words.rate(per_second) == text

@@ -6,7 +6,6 @@ import pytest
 
 from nephila.clock import VirtualClock
 from nephila.control.progress import (
-    QUEUES_MAX,
     WINDOW_MS,
     Bound,
     Progress,
@@ -85,13 +84,11 @@ def test_outlook(
     assert by == bound
 
 
-def test_first_allowed_only_where_nothing_is_due() -> None:
-    late, later = queue("a", 1, 0, 60_000), queue("b", 1, 0, 90_000)
-    assert first_allowed([later, late], {}) == late
-    assert first_allowed([late, queue("c", 1)], {}) is None
-    assert first_allowed([late], {"in_progress": 1}) is None
-    assert first_allowed([], {}) is None
-    assert first_allowed([late] * QUEUES_MAX, {}) is None  # there may be more that are due
+def test_first_allowed_only_where_all_rest() -> None:
+    late, later = Resting("a", 60_000, "backoff"), Resting("b", 90_000, "")
+    assert first_allowed([later, late]) == late
+    assert first_allowed([late, Resting("c", 900, "")]) is None
+    assert first_allowed([]) is None
 
 
 def test_errors_are_states_that_say_it_and_reasons_of_the_others() -> None:

@@ -5,6 +5,7 @@ import os
 import secrets
 import struct
 import zlib
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -43,6 +44,7 @@ class SqliteFrontier:
         self._lock_fd = -1
         self._parts: set[int] = set()
         self._parts_json = "[]"
+        self._last_part = -1  # where the last full load stopped
         self._inserter = Inserter()
         self._control = -1  # version of _crawls
         self._crawls: dict[int, tuple[str, str]] = {}  # open crawls: state, reason
@@ -140,9 +142,9 @@ class SqliteFrontier:
         self._release(db, batch.released, now)
         self._grant_pages(db, ended, batch, answer)
         self._join_hosts(db, batch)
-        self._hand_back(db, batch.hand_back)
         if batch.holding is not None:
             db.execute(SQL["free_lost"], (self._parts_json, self.worker, json.dumps(batch.holding)))
+        self._hand_back(db, batch.hand_back)
         self._take_arrivals(db, now, answer)
         answer.control = self._see_control(db)
         self._load(db, batch, now, tallies, answer)
@@ -295,8 +297,11 @@ class SqliteFrontier:
         left = self._end_crawls(db, now, tallies)
         each = max(1, 4 * batch.new_queues // len(self._parts))
         values = {"parts": self._rotated_parts(), "now": now, "each": each, "limit": batch.new_queues}
+        found = db.execute(SQL["due_queues"], values).fetchall()
+        if len(found) == batch.new_queues:
+            self._last_part = found[-1][-1]
         held = []
-        for queue, crawl, host, fetched, dead in db.execute(SQL["due_queues"], values).fetchall():
+        for queue, crawl, host, fetched, dead, _ in found:
             state, reason = self._crawls.get(crawl, ("paused", ""))
             if state == "ending" or dead:
                 left -= self._end_rows(db, queue, crawl, dead or reason, left, now, tallies)
@@ -336,9 +341,9 @@ class SqliteFrontier:
         return max(1, ended)
 
     def _rotated_parts(self) -> str:
-        """Another start each time, so that no partition is always last."""
+        """From behind the one where the last full load stopped, so that no partition is always last."""
         parts = sorted(self._parts)
-        start = secrets.randbelow(len(parts))
+        start = bisect(parts, self._last_part)
         return json.dumps(parts[start:] + parts[:start])
 
     def _rows(self, db: apsw.Connection, queue: int, now: int, limit: int) -> list[Row]:

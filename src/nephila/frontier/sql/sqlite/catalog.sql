@@ -102,7 +102,8 @@ SELECT u.id, u.url FROM urls u JOIN queues q ON q.id = u.queue WHERE u.state = 0
 SELECT u.id, u.url FROM urls u LEFT JOIN queues q ON q.id = u.queue WHERE q.crawl IS NOT u.crawl LIMIT 20;
 
 -- name: held_by_strangers
-SELECT q.id, q.host, q.held FROM queues q JOIN partitions p ON p.part = q.part WHERE q.held > 0 AND q.due IS NOT NULL AND p.owner IS NOT NULL AND p.owner <> q.held LIMIT 20;
+SELECT q.id, q.host, q.held FROM queues q JOIN partitions p ON p.part = q.part
+WHERE q.held > 0 AND q.due IS NOT NULL AND p.owner IS NOT q.held AND (p.owner IS NOT NULL OR q.held IN (SELECT id FROM workers WHERE fenced_at IS NULL)) LIMIT 20;
 
 -- name: miscounted_limits
 SELECT c.id, c.urls_granted, (SELECT count(*) FROM urls u WHERE u.crawl = c.id) FROM crawls c

@@ -73,7 +73,7 @@ DELETE FROM arrivals WHERE id IN (SELECT id FROM arrivals WHERE part IN (SELECT 
 
 -- name: due_queues
 -- Free queues with due work in our partitions; each partition is one range of the index.
-SELECT q.id, q.crawl, q.host, q.fetched, q.dead FROM json_each(:parts) p CROSS JOIN queues q ON q.id IN
+SELECT q.id, q.crawl, q.host, q.fetched, q.dead, q.part FROM json_each(:parts) p CROSS JOIN queues q ON q.id IN
   (SELECT id FROM queues INDEXED BY queues_due WHERE part = p.value AND held = 0 AND due <= :now AND due IS NOT NULL ORDER BY due LIMIT :each)
 LIMIT :limit;
 

@@ -1,0 +1,45 @@
+"""make bench: every benchmark, printed as tables with their targets. `python -m bench crawl|store` runs one; --record writes bench/RESULTS.md."""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def machine() -> str:
+    cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown CPU")
+    return f"{cpu}, {len(os.sched_getaffinity(0))} cores, Linux {platform.release()}, Python {platform.python_version()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("which", nargs="*", choices=["crawl", "store", []], help="default: both")
+    parser.add_argument("--record", action="store_true", help="write the result to bench/RESULTS.md")
+    parser.add_argument("--full", action="store_true", help="the store at 1, 5 and 10 million URLs (some 40 minutes)")
+    options = parser.parse_args()
+    texts = []
+    for name in options.which or ["crawl", "store"]:
+        command = [sys.executable, "-m", f"bench.{name}"]
+        if name == "store" and not options.full:
+            command.append("--quick")
+        done = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert done.stdout is not None
+        lines = []
+        for line in done.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+        if done.wait():
+            sys.exit(done.returncode)
+        texts.append(f"## {name}\n\n{''.join(lines)}")
+    if options.record:
+        head = f"# Benchmark results\n\n{datetime.now(UTC):%Y-%m-%d}, {machine()}. Printed by `make bench`; absolute figures differ from run to run, compare the ratios.\n\n"
+        RESULTS.write_text(head + "\n".join(texts))
+
+
+if __name__ == "__main__":
+    main()

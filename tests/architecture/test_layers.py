@@ -1,0 +1,115 @@
+"""The layers and seams: who may name whom, and that nothing is left over that nobody names."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from nephila.frontier.statements import statements
+from tests.architecture.sources import ROOT, SRC, Module, product
+
+BACKEND = "nephila.frontier.sqlite"
+# Run as programs, so no import leads to them.
+ENTRY_POINTS = {
+    "nephila": "the package itself",
+    "nephila.__main__": "python -m nephila",
+    "nephila.cli.app": "the console script of pyproject.toml",
+    "nephila.extract.parse_worker": "spawned by extract/parse_pool.py",
+}
+
+
+def contract() -> dict[str, Any]:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    assert config["root_package"] == "nephila"
+    layers = [contract for contract in config["contracts"] if contract["type"] == "layers"]
+    assert len(layers) == 1
+    return layers[0]  # type: ignore[no-any-return]
+
+
+def top_level() -> set[str]:
+    entries = (entry for entry in SRC.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").exists())
+    return {f"nephila.{entry.stem}" for entry in entries if entry.stem not in ("__init__", "__main__")}
+
+
+def test_the_layers_name_every_package() -> None:
+    named = [name.strip() for layer in contract()["layers"] for name in layer.split("|")]
+    assert sorted(named) == sorted(top_level())
+
+
+def test_the_layers_have_no_exceptions() -> None:
+    assert contract().keys() <= {"name", "type", "layers"}
+
+
+def test_make_check_looks_at_the_layers() -> None:
+    recipe = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe is not None
+    for tool in ("ruff format --check", "ruff check", "mypy", "lint-imports"):
+        assert tool in recipe[1]
+
+
+def test_only_wiring_names_a_backend() -> None:
+    strangers = {
+        module.place
+        for module in product()
+        if any(name == BACKEND or name.startswith(f"{BACKEND}.") for name in module.imports())
+        and not f"{module.name}.".startswith(f"{BACKEND}.")
+    }
+    assert strangers == {"wiring.py"}
+
+
+def test_every_module_is_imported_by_another() -> None:
+    imported = {name for module in product() for name in module.imports() if name != module.name}
+    packages = {module.name for module in product() if module.path.name == "__init__.py"}
+    dead = {module.name for module in product()} - imported - packages - ENTRY_POINTS.keys()
+    assert dead == set()
+
+
+def test_the_entry_points_are_used() -> None:
+    assert 'nephila = "nephila.cli.app:main"' in (ROOT / "pyproject.toml").read_text()
+    assert '"nephila.extract.parse_worker"' in (SRC / "extract" / "parse_pool.py").read_text()
+
+
+# --- every statement of the .sql files is used, and by the name it has there
+
+
+def statement_dicts(modules: list[Module]) -> dict[tuple[str, str], str]:
+    """(module, name of a variable) -> the .sql file whose statements it holds."""
+    found = {}
+    for module in modules:
+        for node in module.tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                call, (target, *_) = node.value, node.targets
+                if isinstance(call.func, ast.Name) and call.func.id == "statements" and isinstance(target, ast.Name):
+                    file = call.args[1]
+                    assert isinstance(file, ast.Constant)
+                    found[module.name, target.id] = str(file.value)
+    return found
+
+
+def names_in(module: Module, dicts: dict[tuple[str, str], str]) -> dict[str, str]:
+    """What the variables of a module mean, those included that it imported from its neighbours."""
+    names = {name: file for (owner, name), file in dicts.items() if owner == module.name}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                if (node.module, alias.name) in dicts:
+                    names[alias.asname or alias.name] = dicts[node.module, alias.name]
+    return names
+
+
+def used_statements(module: Module, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in names:
+            assert isinstance(node.slice, ast.Constant), f"{module.place}:{node.lineno}: a statement by a computed name"
+            yield names[node.value.id], str(node.slice.value)
+
+
+def test_every_statement_is_used_and_exists() -> None:
+    modules = [module for module in product() if module.name.startswith(BACKEND)]
+    dicts = statement_dicts(modules)
+    used = {pair for module in modules for pair in used_statements(module, names_in(module, dicts))}
+    files = [path.stem for path in (SRC / "frontier" / "sql" / "sqlite").glob("*.sql") if not path.stem.isdigit()]
+    written = {(file, name) for file in files for name in statements("sqlite", file)}
+    assert sorted(written - used) == []
+    assert sorted(used - written) == []
