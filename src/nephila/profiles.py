@@ -153,7 +153,7 @@ class RobotsSettings(Group):
     cache_seconds: int = Field(86_400, ge=60, le=30 * 86_400, description="robots.txt is fetched again after this")
     timeout_ms: int = Field(10_000, ge=100, le=600_000, description="deadline of a robots.txt fetch")
     attempts_max: int = Field(5, ge=1, le=100, description="failed fetches after which the host's URLs end `excluded`")
-    retry_ms: Ms = Field(30_000, description="wait between two attempts, doubling")
+    retry_ms: Ms = Field(10_000, description="wait between two attempts, doubling")
 
 
 class RedirectSettings(Group):

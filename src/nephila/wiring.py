@@ -1,6 +1,7 @@
 """Settings to objects: the only file that names a concrete backend."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from nephila.settings import ProcessSettings, process_settings
 if TYPE_CHECKING:
     from nephila.worker.worker import Worker
 
+GC_THRESHOLDS = (20_000, 20, 100)
 WORKER_COMMAND = [sys.executable, "-m", "nephila.wiring"]
 
 
@@ -78,6 +80,10 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
         await worker.run()
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    # What is loaded by now stays; rows and results come and go by counting alone, so the collector may look seldom.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
     code = 1
     try:
         uvloop.run(main())

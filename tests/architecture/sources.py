@@ -49,7 +49,7 @@ def product() -> tuple[Module, ...]:
 
 
 @cache
-def tests() -> tuple[Module, ...]:
+def modules_of_tests() -> tuple[Module, ...]:
     return tuple(_module(path, ROOT) for path in sorted(TESTS.rglob("*.py")))
 
 

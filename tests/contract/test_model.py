@@ -31,6 +31,8 @@ Key = tuple[int, str]  # crawl, url
 index = st.integers(0, 50)
 some_urls = st.lists(st.sampled_from(URLS), max_size=4)
 end_states = st.sampled_from([UrlState.VISITED, UrlState.NOT_FOUND, UrlState.FAILED, UrlState.REDIRECTED])
+endings = st.lists(st.tuples(end_states, some_urls), max_size=6)
+Endings = list[tuple[UrlState, list[str]]]
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -136,7 +138,7 @@ class StoreMachine(RuleBasedStateMachine):
     def load(self, number: int, queues: int, window: int) -> None:
         self.session(number).load(queues, window)
 
-    def _work(self, number: int, ends: list[tuple[UrlState, list[str]]], release: bool) -> None:
+    def _work(self, number: int, ends: Endings, release: bool) -> None:
         """Load, end some rows, and give back what is held."""
         session = self.session(number)
         session.load(1000, 3)
@@ -149,13 +151,21 @@ class StoreMachine(RuleBasedStateMachine):
                 self.committed(batch)
                 self.done.append(outcome)
 
-    # Often: else nothing is ever asleep, full or over.
-    work, work_more, work_most = (
-        precondition(lambda self: self.sessions)(
-            rule(number=index, ends=st.lists(st.tuples(end_states, some_urls), max_size=6), release=st.booleans())(_work)
-        )
-        for _ in range(3)
-    )
+    # Three times, to be drawn often: else nothing is ever asleep, full or over.
+    @precondition(lambda self: self.sessions)
+    @rule(number=index, ends=endings, release=st.booleans())
+    def work(self, number: int, ends: Endings, release: bool) -> None:
+        self._work(number, ends, release)
+
+    @precondition(lambda self: self.sessions)
+    @rule(number=index, ends=endings, release=st.booleans())
+    def work_more(self, number: int, ends: Endings, release: bool) -> None:
+        self._work(number, ends, release)
+
+    @precondition(lambda self: self.sessions)
+    @rule(number=index, ends=endings)
+    def work_and_release(self, number: int, ends: Endings) -> None:
+        self._work(number, ends, True)
 
     @precondition(lambda self: self.sessions and self.done)
     @rule(number=index, which=index, state=end_states, children=some_urls)

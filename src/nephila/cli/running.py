@@ -1,5 +1,6 @@
 """The running of a crawl, shared by `crawl` and `resume`: signals, display, summary, exit code."""
 
+import io
 import os
 import signal
 import sys
@@ -7,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO, cast
 
 from nephila import log, wiring
 from nephila.cli import words
@@ -28,6 +29,16 @@ EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 STOPPED_BY_FAULT = "stopped by a fault"
 
 
+class CurrentStderr(io.TextIOBase):
+    """Standard error as it is when a line comes: a live screen takes it over, and lines stand above it."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def worker_settings(**options: Any) -> ProcessSettings:
     """Visits are shown by the display, so only warnings are logged unless more is asked for."""
     if options.get("log_level") is None and not os.environ.get(f"{ENV_PREFIX}LOG_LEVEL"):
@@ -39,7 +50,7 @@ def open_for_work(settings: ProcessSettings, *, create: bool) -> wiring.Store:
     """What cannot be written is found here, before a crawl is made or changed."""
     store = wiring.open_store(settings, create=create)
     _check_archive(settings)
-    log.configure(settings.log_level, settings.log_format, sys.stderr, settings.log_file)
+    log.configure(settings.log_level, settings.log_format, cast(TextIO, CurrentStderr()), settings.log_file)
     return store
 
 

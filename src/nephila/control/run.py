@@ -102,12 +102,11 @@ class Run:
         self.pause(INTERRUPTED)
         self.supervisor.stop()
         end = self.clock.tick_ms() + DRAIN_SECONDS_MAX * 1000
-        pressed_again = False
         while not self.supervisor.wait(0) and self.clock.tick_ms() < end:
-            if signals() > 1 and not pressed_again:
-                pressed_again = True
-                self.supervisor.stop()
             sleep(POLL_SECONDS)
+            if signals() > 1:
+                # Each time: of two signals that come together a process sees one.
+                self.supervisor.stop()
 
     def close(self) -> None:
         """End what is left of the workers and look after their files."""

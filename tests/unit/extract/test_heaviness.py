@@ -108,9 +108,9 @@ def test_what_passes_is_parsed_soon(name: str) -> None:
     for n, encoding in product(COUNTS, ENCODINGS):
         body = PAGES[name](n).encode(encoding)
         if not looks_heavy(body):
-            began = time.perf_counter()
+            began = time.thread_time()
             extract_html(body, "https://a.example/")
-            worst = max(worst, time.perf_counter() - began)
+            worst = max(worst, time.thread_time() - began)
     print(f"{name}: {worst * 1000:.1f} ms")
     assert worst < HELD_SECONDS_MAX
 

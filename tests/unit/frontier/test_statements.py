@@ -5,7 +5,7 @@ import pytest
 from apsw.ext import QueryPlan, query_info
 
 from nephila.frontier.sqlite.connection import ROWS_PER_STATEMENT
-from nephila.frontier.sqlite.inserter import insert_many
+from nephila.frontier.sqlite.inserter import write_many
 from nephila.frontier.statements import migrations, repeated, statements
 
 FILES = ("worker", "session", "upkeep", "catalog")
@@ -40,9 +40,9 @@ def _steps(plan: QueryPlan) -> list[QueryPlan]:
 
 # Statements of the flush that touch tables which grow with the crawl: each must find its rows by an index.
 HOT = [
-    *("end_url", "has_page", "find_queues", "is_known", "wake_queue", "retry_url", "end_rows", "release_queue"),
-    *("take_arrivals", "due_queues", "ending_queues", "hold_queue", "rest_queue", "open_rows", "retry_rows"),
-    *("host", "robots_of_host", "next_due", "free_lost", "use_grant"),
+    *("end_urls", "has_page", "find_queues", "is_known", "wake_queues", "insert_arrivals", "retry_url", "end_rows"),
+    *("release_queues", "take_arrivals", "due_queues", "ending_queues", "hold_queues", "rest_queue", "rows"),
+    *("hosts", "robots_of_hosts", "next_due", "free_lost", "use_grant"),
 ]
 
 
@@ -65,8 +65,8 @@ def test_many_rows_go_in_whatever_their_number(count: int) -> None:
     db = apsw.Connection(":memory:")
     db.execute("CREATE TABLE t(a PRIMARY KEY, b)")
     rows = [(number, -number) for number in range(count)]
-    assert insert_many(db, "INSERT INTO t VALUES (?,?) ON CONFLICT DO NOTHING", rows) == count
-    assert insert_many(db, "INSERT INTO t VALUES (?,?) ON CONFLICT DO NOTHING", rows) == 0
+    assert write_many(db, "INSERT INTO t VALUES (?,?) ON CONFLICT DO NOTHING", rows) == count
+    assert write_many(db, "INSERT INTO t VALUES (?,?) ON CONFLICT DO NOTHING", rows) == 0
     assert db.execute("SELECT a, b FROM t ORDER BY a").fetchall() == rows
 
 

@@ -57,4 +57,4 @@ def test_unreachable_robots_refuse_everything() -> None:
 
 
 def test_waits_between_attempts_double() -> None:
-    assert [hold_ms(SETTINGS, failures) for failures in (1, 2, 3)] == [30_000, 60_000, 120_000]
+    assert [hold_ms(SETTINGS, failures) for failures in (1, 2, 3)] == [10_000, 20_000, 40_000]

@@ -48,7 +48,7 @@ class SqliteCatalog:
             refusals: Counter[tuple[int, str, str]] = Counter()
             try:
                 with self.database.write() as db:
-                    inserted = self._inserter.insert(db, crawl_id, chunk, frozenset(), now, refusals)
+                    inserted = self._inserter.insert(db, crawl_id, chunk, (), now, refusals)
                     db.execute(WORKER_SQL["add_tally"], (crawl_id, 0, "urls", inserted))
                     db.executemany(WORKER_SQL["add_refusal"], [(*where, n) for where, n in refusals.items()])
             except BaseException:

@@ -160,6 +160,6 @@ class Database:
             return self._foreign()
         if isinstance(error, PermissionError | apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError):
             return UsageError(f"cannot write in {self.folder} ({error}): check who owns it, or say --data DIR")
-        if isinstance(error, NotADirectoryError | FileExistsError):
-            return UsageError(f"{self.folder} is no folder: say --data DIR")
+        if isinstance(error, NotADirectoryError | FileExistsError | FileNotFoundError):
+            return UsageError(f"{self.folder} is no folder and cannot be made one: say --data DIR")
         return StoreUnavailable(f"the store {self.path} does not answer: {error}")

@@ -3,18 +3,18 @@
 import json
 import os
 import secrets
-import struct
-import zlib
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from struct import Struct
 from typing import Any
 
 import apsw
+from isal import isal_zlib
 
 from nephila.errors import Fenced, UsageError
 from nephila.frontier.sqlite.connection import Database
-from nephila.frontier.sqlite.inserter import Inserter, Refusals, insert_many
+from nephila.frontier.sqlite.inserter import Inserter, Refusals, write_many
 from nephila.frontier.sqlite.rows import crawl_of
 from nephila.frontier.statements import statements
 from nephila.frontier.store import Batch, Crawl, Flushed, HostClock, HostRecord, Outcome, Release, RobotsRecord, Row, Window, WorkerInfo
@@ -32,6 +32,9 @@ PARKED = -1
 ENDED_BY: dict[str, UrlState] = {Reason.HOST_DEAD: UrlState.FAILED, Reason.CANCELLED: UrlState.CANCELLED}  # else: excluded
 KINDS = {kind.value: kind for kind in Kind}
 
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # json.dumps makes an encoder at each call
+pack_link_head = Struct(">QI").pack  # queue id, count of keys
+
 Tallies = Counter[tuple[int, str]]
 Ended = list[tuple[int, Outcome]]  # the id of the page, the outcome
 
@@ -42,7 +45,8 @@ class SqliteFrontier:
         self.worker = 0
         self._session = ""
         self._lock_fd = -1
-        self._parts: set[int] = set()
+        self._parts: frozenset[int] = frozenset()
+        self._sorted_parts: list[int] = []
         self._parts_json = "[]"
         self._last_part = -1  # where the last full load stopped
         self._inserter = Inserter()
@@ -103,8 +107,9 @@ class SqliteFrontier:
         return [crawl_of(row, self.database.clock.now_ms()) for row in self.database.read(CATALOG_SQL["open_crawls"])]
 
     def _own(self, parts: Iterable[int]) -> None:
-        self._parts = set(parts)
-        self._parts_json = json.dumps(sorted(self._parts))
+        self._parts = frozenset(parts)
+        self._sorted_parts = sorted(self._parts)
+        self._parts_json = json.dumps(self._sorted_parts)
 
     def _prove_unfenced(self, db: apsw.Connection) -> None:
         if db.execute(SQL["session"], (self.worker,)).fetchall()[0][1] is not None:
@@ -136,7 +141,7 @@ class SqliteFrontier:
         retries = [(now + r.in_ms, r.tries, r.crashes, r.reason, r.url_id, r.crawl) for r in batch.retries]
         db.executemany(SQL["retry_url"], retries)
         clocks = [_host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)]
-        db.executemany(SQL["upsert_host"], clocks)
+        write_many(db, SQL["upsert_hosts"], clocks)
         self._store_robots(db, batch, now)
         db.executemany(SQL["mark_dead"], [(reason, queue) for queue, reason in batch.deaths])
         self._release(db, batch.released, now)
@@ -166,7 +171,7 @@ class SqliteFrontier:
             self._own(self._parts.difference(parts))
 
     def _fence(self, db: apsw.Connection, batch: Batch, now: int) -> bool:
-        shown = json.dumps(batch.in_flight, separators=(",", ":"))
+        shown = to_json(batch.in_flight)
         db.execute(SQL["fence"], {"seq": batch.seq, "now": now, "control_seen": batch.control_seen, "in_flight": shown, "worker": self.worker})
         if db.changes() == 1:
             return True
@@ -193,10 +198,8 @@ class SqliteFrontier:
         if not outcomes:
             return []
         numbered = list(enumerate(outcomes, db.execute(SQL["last_page"]).get + 1))
-        before = db.total_changes()
-        values = [(STATE_CODES[o.state], o.reason or None, o.tries, n, o.url_id, o.crawl) for n, o in numbered]
-        db.executemany(SQL["end_url"], values)
-        if db.total_changes() - before != len(numbered):
+        values = [(o.url_id, o.crawl, STATE_CODES[o.state], o.reason or None, o.tries, n) for n, o in numbered]
+        if write_many(db, SQL["end_urls"], values) != len(numbered):
             # Somebody ended a row meanwhile. The page number on a row tells whose outcome it has.
             numbered = [(n, o) for n, o in numbered if db.execute(SQL["has_page"], (o.url_id, n)).fetchall()]
             answer.refused_outcomes = len(outcomes) - len(numbered)
@@ -207,12 +210,12 @@ class SqliteFrontier:
     def _insert_pages(self, db: apsw.Connection, ended: Ended, batch: Batch) -> None:
         self._find_linked(db, ended)
         files = {name: db.execute(SQL["add_archive_file"], (name, self.worker, size)).get for name, size in batch.archive_files}
-        insert_many(db, SQL["insert_pages"], [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended])
+        write_many(db, SQL["insert_pages"], [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended])
 
     def _page_values(self, number: int, outcome: Outcome, page: PageRecord, files: dict[str, int]) -> tuple[Any, ...]:
         timing, place = page.timing, page.archive
-        refused = zlib.compress("\n".join(page.refused).encode(), 1) if page.refused else None
-        facts = json.dumps(page.facts, ensure_ascii=False, separators=(",", ":")) if page.facts else None
+        refused = isal_zlib.compress("\n".join(page.refused).encode(), 1) if page.refused else None
+        facts = to_json(page.facts) if page.facts else None
         file, offset, length = (files[place.file], place.offset, place.length) if place else (None, None, None)
         return (
             *(number, outcome.url_id, page.status, page.content_type, page.body_bytes, page.wire_bytes, page.fetched_at),
@@ -231,8 +234,8 @@ class SqliteFrontier:
             self._inserter.find_queues(db, crawl, hosts)
 
     def _packed(self, crawl: int, links: dict[str, bytes]) -> bytes | None:
-        ids = self._inserter.queue_ids
-        return b"".join(struct.pack(">QI", ids.get((crawl, host), 0), len(keys) // 8) + keys for host, keys in links.items()) or None
+        ids = self._inserter.ids(crawl)
+        return b"".join([pack_link_head(ids.get(host, 0), len(keys) // 8) + keys for host, keys in links.items()]) or None
 
     def _insert_children(
         self, db: apsw.Connection, ended: Ended, others: list[Child], now: int, tallies: Tallies, refusals: Refusals
@@ -244,7 +247,7 @@ class SqliteFrontier:
             by_crawl[child.crawl].append(child)
         for crawl, children in sorted(by_crawl.items()):
             if children and crawl in self._crawls:  # else it was deleted meanwhile
-                tallies[crawl, "urls"] += self._inserter.insert(db, crawl, children, self._parts, now, refusals)
+                tallies[crawl, "urls"] += self._inserter.insert(db, crawl, children, self._sorted_parts, now, refusals)
 
     # --- hosts, limits, releases
 
@@ -266,11 +269,8 @@ class SqliteFrontier:
                 end_at_limit(db, crawl, Reason.LIMIT_PAGES, "max_pages")
 
     def _release(self, db: apsw.Connection, released: list[Release], now: int) -> None:
-        values = [
-            {"fetched": r.fetched, "earliest": now + r.in_ms, "now": now, "queue": r.queue, "worker": self.worker}
-            for r in released
-        ]
-        db.executemany(SQL["release_queue"], values)
+        me = self.worker
+        write_many(db, SQL["release_queues"], [(r.queue, me, r.fetched, now + r.in_ms, now) for r in released])
 
     def _join_hosts(self, db: apsw.Connection, batch: Batch) -> None:
         if batch.joined_hosts:
@@ -281,8 +281,10 @@ class SqliteFrontier:
 
     def _take_arrivals(self, db: apsw.Connection, now: int, answer: Flushed) -> None:
         arrived = {queue for (queue,) in db.execute(SQL["take_arrivals"], (self._parts_json, ARRIVALS_MAX)).fetchall()}
-        db.executemany(SQL["wake_queue"], [(now, queue) for queue in sorted(arrived)])
-        answer.arrived = list(arrived)
+        answer.arrived = sorted(arrived)
+        if arrived:
+            values = {"now": now, "queues": json.dumps(answer.arrived), "parts": self._parts_json}
+            db.execute(SQL["wake_queues"], values)
 
     def _load(self, db: apsw.Connection, batch: Batch, now: int, tallies: Tallies, answer: Flushed) -> None:
         for refill in batch.refills:
@@ -300,21 +302,22 @@ class SqliteFrontier:
         found = db.execute(SQL["due_queues"], values).fetchall()
         if len(found) == batch.new_queues:
             self._last_part = found[-1][-1]
-        held = []
+        held, parked = [], []
         for queue, crawl, host, fetched, dead, _ in found:
             state, reason = self._crawls.get(crawl, ("paused", ""))
             if state == "ending" or dead:
                 left -= self._end_rows(db, queue, crawl, dead or reason, left, now, tallies)
             elif state == "paused":
-                held.append((PARKED, queue))
+                parked.append(queue)
             elif rows := self._rows(db, queue, now, batch.window):
-                held.append((self.worker, queue))
+                held.append(queue)
                 answer.windows.append(Window(queue, crawl, host, rows, fetched))
-                if host not in answer.hosts:
-                    answer.hosts[host] = self._host(db, host, now)
             else:
                 db.execute(SQL["rest_queue"], (0, queue))
-        db.executemany(SQL["hold_queue"], held)
+        for holder, queues in ((self.worker, held), (PARKED, parked)):
+            if queues:
+                db.execute(SQL["hold_queues"], (holder, json.dumps(queues)))
+        answer.hosts = self._hosts(db, {window.host for window in answer.windows}, now)
 
     def _end_crawls(self, db: apsw.Connection, now: int, tallies: Tallies) -> int:
         """End rows of crawls that are ending; how many more rows this flush may end."""
@@ -342,26 +345,28 @@ class SqliteFrontier:
 
     def _rotated_parts(self) -> str:
         """From behind the one where the last full load stopped, so that no partition is always last."""
-        parts = sorted(self._parts)
+        parts = self._sorted_parts
         start = bisect(parts, self._last_part)
         return json.dumps(parts[start:] + parts[:start])
 
     def _rows(self, db: apsw.Connection, queue: int, now: int, limit: int) -> list[Row]:
-        rows = db.execute(SQL["retry_rows"], (queue, now, limit)).fetchall()
-        rows += db.execute(SQL["open_rows"], (queue, limit - len(rows))).fetchall()
-        return [Row(id, url, depth, KINDS[kind], hops, tries, crashes, raw) for id, url, depth, kind, hops, tries, crashes, raw in rows]
-
-    def _host(self, db: apsw.Connection, host: str, now: int) -> HostRecord:
-        robots = [
-            RobotsRecord(origin, host, access, status, body, expires_at - now, failures, detail, fetched_at)
-            for origin, host, access, status, body, expires_at, failures, detail, fetched_at in db.execute(SQL["robots_of_host"], (host,)).fetchall()
+        return [
+            Row(id, url, depth, KINDS[kind], hops, tries, crashes, raw)
+            for id, url, depth, kind, hops, tries, crashes, raw in db.execute(SQL["rows"], (queue, now, limit)).fetchall()
         ]
-        row = db.execute(SQL["host"], (host,)).fetchall()
-        if not row:
-            return HostRecord(0, Pace(), "", 0, robots)
-        next_at, latency, slowdown, errors, strikes, nxdomain, crawl_delay, override, rest, requests = row[0]
-        pace = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
-        return HostRecord(max(0, next_at - now), pace, rest, requests, robots)
+
+    def _hosts(self, db: apsw.Connection, hosts: set[str], now: int) -> dict[str, HostRecord]:
+        if not hosts:
+            return {}
+        names = json.dumps(sorted(hosts))
+        found = {host: HostRecord(0, Pace(), "", 0, []) for host in hosts}
+        for host, next_at, *pace, rest, requests in db.execute(SQL["hosts"], (names,)).fetchall():
+            latency, slowdown, errors, strikes, nxdomain, crawl_delay, override = pace
+            known = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
+            found[host] = HostRecord(max(0, next_at - now), known, rest, requests, [])
+        for origin, host, access, status, body, expires_at, *seen in db.execute(SQL["robots_of_hosts"], (names,)).fetchall():
+            found[host].robots.append(RobotsRecord(origin, host, access, status, body, expires_at - now, *seen))
+        return found
 
 
 # --- pieces shared with upkeep ---------------------------------------------------------------------------------------------------------

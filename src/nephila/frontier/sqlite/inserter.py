@@ -2,14 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import apsw
 
 from nephila.frontier.sqlite.connection import ROWS_PER_STATEMENT
 from nephila.frontier.statements import repeated, statements
-from nephila.models import Child, Refusal
+from nephila.models import PARTITIONS, Child, Refusal
 from nephila.urls.identity import partition_of
 
 SQL = statements("sqlite", "worker")
@@ -24,83 +25,85 @@ class Inserter:
     """Remembers the ids of queues. `forget` after a transaction that was rolled back: its ids never existed."""
 
     def __init__(self) -> None:
-        self.queue_ids: dict[tuple[int, str], int] = {}
+        self._ids: dict[int, dict[str, int]] = {}  # crawl -> host -> queue
+        self._known = 0  # hosts in _ids
         self._limited: dict[int, bool] = {}  # crawl -> has max_urls, which never changes
 
     def forget(self) -> None:
-        self.queue_ids.clear()
+        self._ids.clear()
+        self._known = 0
         self._limited.clear()
+
+    def ids(self, crawl: int) -> dict[str, int]:
+        return self._ids.setdefault(crawl, {})
 
     def insert(
         self,
         db: apsw.Connection,
         crawl: int,
         children: Sequence[Child],
-        owned: Set[int],
+        owned: Sequence[int],
         now: int,
         refusals: Refusals,
     ) -> int:
         """How many were new. Their queues are due afterwards, or their owners will hear of them."""
-        if len(self.queue_ids) > QUEUE_IDS_MAX:
-            self.queue_ids.clear()
+        if self._known > QUEUE_IDS_MAX:
+            self.forget()
         hosts = {child.host for child in children}
         created = self._create_queues(db, crawl, hosts, now)
         rows = self._rows(crawl, children)
         left = self._urls_left(db, crawl)
         if left is None:
-            inserted = insert_many(db, SQL["insert_urls"], rows)
+            inserted = write_many(db, SQL["insert_urls"], rows)
         elif left >= len(rows):
-            inserted = insert_many(db, SQL["insert_urls"], rows)
+            inserted = write_many(db, SQL["insert_urls"], rows)
             db.execute(SQL["grant_urls"], (inserted, False, crawl))
         else:
             inserted = self._insert_up_to(db, crawl, rows, left, refusals)
         if inserted:
-            self._wake(db, crawl, hosts - created, owned, now)
+            self._wake(db, crawl, hosts - created, owned, now)  # a new queue is due anyway
         return inserted
 
     def find_queues(self, db: apsw.Connection, crawl: int, hosts: Iterable[str]) -> list[str]:
         """Learn the ids of these hosts' queues; answers the hosts that have none."""
-        ids = self.queue_ids
-        missing = [host for host in hosts if (crawl, host) not in ids]
+        ids = self.ids(crawl)
+        missing = [host for host in hosts if host not in ids]
         if missing:
-            for host, queue in db.execute(SQL["find_queues"], (crawl, json.dumps(missing))):
-                ids[crawl, host] = queue
-        return [host for host in missing if (crawl, host) not in ids]
+            found = db.execute(SQL["find_queues"], (crawl, json.dumps(missing))).fetchall()
+            ids.update(found)
+            self._known += len(found)
+        return [host for host in missing if host not in ids]
 
     def _create_queues(self, db: apsw.Connection, crawl: int, hosts: set[str], now: int) -> set[str]:
         new = self.find_queues(db, crawl, hosts)
         if new:
-            insert_many(db, SQL["insert_queues"], [(crawl, host, partition_of(host), now) for host in sorted(new)])
+            write_many(db, SQL["insert_queues"], [(crawl, host, partition_of(host), now) for host in sorted(new)])
             self.find_queues(db, crawl, new)
         return set(new)
 
     def _rows(self, crawl: int, children: Sequence[Child]) -> list[Values]:
         """In the order of the index that decides what is new."""
-        ids = self.queue_ids
+        ids = self.ids(crawl)
         rows = [
-            (crawl, ids[crawl, c.host], c.key, c.priority, c.url, c.depth, c.kind, c.hops, c.parent, c.raw)
+            (crawl, ids[c.host], c.key, c.priority, c.url, c.depth, c.kind, c.hops, c.parent, c.raw)
             for c in children
         ]
         rows.sort(key=_queue_and_key)
         return rows
 
-    def _wake(self, db: apsw.Connection, crawl: int, hosts: set[str], owned: Set[int], now: int) -> None:
-        """Queues of ours become due; those of others are told by an arrival, since only the owner changes a queue."""
-        mine, foreign = [], []
-        for host in hosts:
-            queue, part = self.queue_ids[crawl, host], partition_of(host)
-            if part in owned:
-                mine.append((now, queue))
-            else:
-                foreign.append((part, queue, crawl))
-        db.executemany(SQL["wake_queue"], sorted(mine))
-        db.executemany(SQL["insert_arrival"], sorted(foreign))
+    def _wake(self, db: apsw.Connection, crawl: int, hosts: set[str], owned: Sequence[int], now: int) -> None:
+        ids = self.ids(crawl)
+        values = {"queues": json.dumps([ids[host] for host in hosts]), "parts": json.dumps(owned), "now": now}
+        if owned:
+            db.execute(SQL["wake_queues"], values)
+        if len(owned) < PARTITIONS:
+            db.execute(SQL["insert_arrivals"], values)
 
     def _insert_up_to(
         self, db: apsw.Connection, crawl: int, rows: list[Values], left: int, refusals: Refusals
     ) -> int:
         """One by one: the limit falls among these."""
-        hosts = {queue: host for (of, host), queue in self.queue_ids.items() if of == crawl}
+        hosts = {queue: host for host, queue in self.ids(crawl).items()}
         inserted = refused = 0
         for row in rows:
             if inserted < left:
@@ -120,8 +123,8 @@ class Inserter:
         return int(row[0][0]) if row else None
 
 
-def insert_many(db: apsw.Connection, sql: str, rows: list[Values]) -> int:
-    """All rows by multi-row statements; answers how many were new.
+def write_many(db: apsw.Connection, sql: str, rows: list[Values]) -> int:
+    """All rows by multi-row statements; answers how many were written.
 
     The rest of a list goes in powers of two, so that few statements exist and all stay prepared.
     """
@@ -130,7 +133,7 @@ def insert_many(db: apsw.Connection, sql: str, rows: list[Values]) -> int:
     while start < count:
         while start + size > count:
             size //= 2
-        db.execute(repeated(sql, size), [value for row in rows[start : start + size] for value in row])
+        db.execute(repeated(sql, size), tuple(chain.from_iterable(rows[start : start + size])))
         start += size
     return int(db.total_changes() - before)
 

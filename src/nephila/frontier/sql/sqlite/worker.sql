@@ -8,9 +8,10 @@ WHERE id = :worker AND flush_seq = :seq - 1 AND fenced_at IS NULL;
 -- name: session
 SELECT flush_seq, fenced_at FROM workers WHERE id = ?;
 
--- name: end_url
+-- name: end_urls many
 -- The permit: only an open row gets an outcome. (Ids of purged rows may be given again, crawl ids never: so both are asked.)
-UPDATE urls SET state = ?, reason = ?, tries = ?, page = ? WHERE id = ? AND crawl = ? AND state = 0;
+UPDATE urls SET state = v.column3, reason = v.column4, tries = v.column5, page = v.column6
+FROM (VALUES (?,?,?,?,?,?)) AS v WHERE urls.id = v.column1 AND urls.crawl = v.column2 AND urls.state = 0;
 
 -- name: has_page
 SELECT 1 FROM urls WHERE id = ? AND page = ?;
@@ -33,17 +34,20 @@ INSERT INTO urls(crawl, queue, key, prio, url, depth, kind, hops, parent, raw) V
 -- name: is_known
 SELECT 1 FROM urls WHERE queue = ? AND key = ?;
 
--- name: wake_queue
--- A free queue of ours that got rows. (A resting host's owner will send it back to rest.)
-UPDATE queues SET due = ?1 WHERE id = ?2 AND held = 0 AND (due IS NULL OR due > ?1);
+-- name: wake_queues
+-- Free queues of ours that got rows. (A resting host's owner will send it back to rest.)
+UPDATE queues SET due = :now WHERE id IN (SELECT value FROM json_each(:queues)) AND held = 0 AND (due IS NULL OR due > :now)
+  AND part IN (SELECT value FROM json_each(:parts));
 
--- name: insert_arrival
-INSERT INTO arrivals(part, queue, crawl) VALUES (?, ?, ?);
+-- name: insert_arrivals
+-- Queues of others that got rows: only the owner changes a queue, so it is told.
+INSERT INTO arrivals(part, queue, crawl) SELECT part, id, crawl FROM queues
+WHERE id IN (SELECT value FROM json_each(:queues)) AND part NOT IN (SELECT value FROM json_each(:parts));
 
 -- name: retry_url
 UPDATE urls SET not_before = ?, tries = ?, crashes = ?, reason = ? WHERE id = ? AND crawl = ? AND state = 0;
 
--- name: upsert_host
+-- name: upsert_hosts many
 INSERT INTO hosts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 ON CONFLICT DO UPDATE SET next_at = excluded.next_at, delay_ms = excluded.delay_ms, latency_ms = excluded.latency_ms, slowdown = excluded.slowdown,
   errors = excluded.errors, strikes = excluded.strikes, nxdomain = excluded.nxdomain, crawl_delay_ms = excluded.crawl_delay_ms,
@@ -62,11 +66,11 @@ UPDATE urls SET state = :state, reason = :reason WHERE id IN (SELECT id FROM url
 -- name: mark_dead
 UPDATE queues SET dead = ? WHERE id = ?;
 
--- name: release_queue
+-- name: release_queues many
 -- Due at its first open row, not before the host's rest ends; a dead queue at once: its rows end without a request.
-UPDATE queues SET held = 0, fetched = :fetched, due =
-  (SELECT iif(queues.dead = '', max(not_before, :earliest), :now) FROM urls INDEXED BY urls_open WHERE queue = queues.id AND state = 0 ORDER BY not_before LIMIT 1)
-WHERE id = :queue AND held = :worker;
+UPDATE queues SET held = 0, fetched = v.column3, due =
+  (SELECT iif(queues.dead = '', max(not_before, v.column4), v.column5) FROM urls INDEXED BY urls_open WHERE queue = queues.id AND state = 0 ORDER BY not_before LIMIT 1)
+FROM (VALUES (?,?,?,?,?)) AS v WHERE queues.id = v.column1 AND queues.held = v.column2;
 
 -- name: take_arrivals
 DELETE FROM arrivals WHERE id IN (SELECT id FROM arrivals WHERE part IN (SELECT value FROM json_each(?)) LIMIT ?) RETURNING queue;
@@ -82,9 +86,9 @@ LIMIT :limit;
 SELECT id, dead FROM queues INDEXED BY queues_active
 WHERE crawl = ?1 AND part IN (SELECT value FROM json_each(?2)) AND due IS NOT NULL AND held <= 0 LIMIT ?3;
 
--- name: hold_queue
+-- name: hold_queues
 -- The worker's id, or -1: parked while its crawl is paused.
-UPDATE queues SET held = ? WHERE id = ?;
+UPDATE queues SET held = ? WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: rest_queue
 -- Nothing to do now: due at its first open row, or never until something arrives.
@@ -92,18 +96,20 @@ UPDATE queues SET held = 0, due =
   (SELECT max(not_before, ?1) FROM urls INDEXED BY urls_open WHERE queue = queues.id AND state = 0 ORDER BY not_before LIMIT 1)
 WHERE id = ?2;
 
--- name: open_rows
-SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open WHERE queue = ? AND state = 0 AND not_before = 0 ORDER BY prio, id LIMIT ?;
+-- name: rows
+-- A window: retries whose time has come, then fresh rows, both in the order of the index.
+SELECT * FROM (SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open
+  WHERE queue = ?1 AND state = 0 AND not_before BETWEEN 1 AND ?2 ORDER BY not_before, prio, id LIMIT ?3)
+UNION ALL SELECT * FROM (SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open
+  WHERE queue = ?1 AND state = 0 AND not_before = 0 ORDER BY prio, id LIMIT ?3)
+LIMIT ?3;
 
--- name: retry_rows
-SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open
-WHERE queue = ? AND state = 0 AND not_before BETWEEN 1 AND ? ORDER BY not_before, prio, id LIMIT ?;
+-- name: hosts
+SELECT host, next_at, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests FROM hosts
+WHERE host IN (SELECT value FROM json_each(?));
 
--- name: host
-SELECT next_at, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests FROM hosts WHERE host = ?;
-
--- name: robots_of_host
-SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host = ?;
+-- name: robots_of_hosts
+SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host IN (SELECT value FROM json_each(?));
 
 -- name: next_due
 SELECT min((SELECT min(due) FROM queues INDEXED BY queues_due WHERE part = p.value AND held = 0 AND due IS NOT NULL)) FROM json_each(?) p;
