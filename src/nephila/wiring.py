@@ -1,6 +1,7 @@
 """Settings to objects: the only file that names a concrete backend."""
 
 import asyncio
+import ctypes
 import gc
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ from nephila.settings import ProcessSettings, process_settings
 if TYPE_CHECKING:
     from nephila.worker.worker import Worker
 
+MALLOC_OPTIONS = {-3: 32 << 20, -1: 64 << 20}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD of glibc
 GC_THRESHOLDS = (20_000, 20, 100)
 WORKER_COMMAND = [sys.executable, "-m", "nephila.wiring"]
 
@@ -80,6 +83,7 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
         await worker.run()
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    keep_memory()
     # What is loaded by now stays; rows and results come and go by counting alone, so the collector may look seldom.
     gc.collect()
     gc.freeze()
@@ -93,6 +97,14 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
     log.flush()
     sys.stdout.flush()
     os._exit(code)  # at once: taking a whole interpreter apart would be a second of waiting for nothing
+
+
+def keep_memory() -> None:
+    """Freed memory stays ours: each page's tree would else be mapped and unmapped anew (6 page faults in 7, 25 us a page)."""
+    with suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        for option, size in MALLOC_OPTIONS.items():
+            mallopt(option, size)
 
 
 def _report(event: dict[str, Any]) -> None:

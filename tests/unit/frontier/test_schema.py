@@ -88,7 +88,7 @@ def test_a_foreign_file_is_refused_and_left_as_it_was(tmp_path: Path, make: Call
 
 def test_a_folder_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="is no folder: say --data DIR"):
+    with pytest.raises(UsageError, match="is no folder"):
         Database(tmp_path / "file" / "data")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 from isal import isal_zlib
+from pydantic_core import to_json
 
 from nephila.errors import Fenced, UsageError
 from nephila.frontier.sqlite.connection import Database
@@ -32,7 +33,6 @@ PARKED = -1
 ENDED_BY: dict[str, UrlState] = {Reason.HOST_DEAD: UrlState.FAILED, Reason.CANCELLED: UrlState.CANCELLED}  # else: excluded
 KINDS = {kind.value: kind for kind in Kind}
 
-to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # json.dumps makes an encoder at each call
 pack_link_head = Struct(">QI").pack  # queue id, count of keys
 
 Tallies = Counter[tuple[int, str]]
@@ -171,7 +171,7 @@ class SqliteFrontier:
             self._own(self._parts.difference(parts))
 
     def _fence(self, db: apsw.Connection, batch: Batch, now: int) -> bool:
-        shown = to_json(batch.in_flight)
+        shown = to_json(batch.in_flight).decode()
         db.execute(SQL["fence"], {"seq": batch.seq, "now": now, "control_seen": batch.control_seen, "in_flight": shown, "worker": self.worker})
         if db.changes() == 1:
             return True
@@ -213,16 +213,19 @@ class SqliteFrontier:
         write_many(db, SQL["insert_pages"], [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended])
 
     def _page_values(self, number: int, outcome: Outcome, page: PageRecord, files: dict[str, int]) -> tuple[Any, ...]:
-        timing, place = page.timing, page.archive
+        timing, place, url_id = page.timing, page.archive, outcome.url_id
         refused = isal_zlib.compress("\n".join(page.refused).encode(), 1) if page.refused else None
-        facts = to_json(page.facts) if page.facts else None
+        facts = to_json(page.facts).decode() if page.facts else None
         file, offset, length = (files[place.file], place.offset, place.length) if place else (None, None, None)
+        links = self._packed(outcome.crawl, page.links)
+        # fmt: off
         return (
-            *(number, outcome.url_id, page.status, page.content_type, page.body_bytes, page.wire_bytes, page.fetched_at),
-            *(timing.dns_ms, timing.connect_ms, timing.tls_ms, timing.first_byte_ms, timing.total_ms),
-            *(page.ip, page.protocol, page.charset, page.title, facts, page.content_hash, file, offset, length),
-            *(page.truncated, page.redirect_to, page.error, self._packed(outcome.crawl, page.links), refused),
+            number, url_id, page.status, page.content_type, page.body_bytes, page.wire_bytes, page.fetched_at,
+            timing.dns_ms, timing.connect_ms, timing.tls_ms, timing.first_byte_ms, timing.total_ms,
+            page.ip, page.protocol, page.charset, page.title, facts, page.content_hash, file, offset, length,
+            page.truncated, page.redirect_to, page.error, links, refused,
         )
+        # fmt: on
 
     def _find_linked(self, db: apsw.Connection, ended: Ended) -> None:
         """Links that the worker knew to exist come without a child: their queues may be unknown here."""

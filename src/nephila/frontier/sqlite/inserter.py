@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import apsw
@@ -19,6 +20,7 @@ QUEUE_IDS_MAX = 200_000  # (crawl, host) -> queue id: only saves look-ups
 
 Refusals = Counter[tuple[int, str, str]]
 Values = tuple[Any, ...]
+_queue = itemgetter(1)
 
 
 class Inserter:
@@ -82,13 +84,13 @@ class Inserter:
         return set(new)
 
     def _rows(self, crawl: int, children: Sequence[Child]) -> list[Values]:
-        """In the order of the index that decides what is new."""
+        """By queue, as the indexes are: half the pages to touch. (By key as well costs more than it saves.)"""
         ids = self.ids(crawl)
         rows = [
             (crawl, ids[c.host], c.key, c.priority, c.url, c.depth, c.kind, c.hops, c.parent, c.raw)
             for c in children
         ]
-        rows.sort(key=_queue_and_key)
+        rows.sort(key=_queue)
         return rows
 
     def _wake(self, db: apsw.Connection, crawl: int, hosts: set[str], owned: Sequence[int], now: int) -> None:
@@ -136,7 +138,3 @@ def write_many(db: apsw.Connection, sql: str, rows: list[Values]) -> int:
         db.execute(repeated(sql, size), tuple(chain.from_iterable(rows[start : start + size])))
         start += size
     return int(db.total_changes() - before)
-
-
-def _queue_and_key(row: Values) -> tuple[int, bytes]:
-    return row[1], row[2]
