@@ -95,7 +95,20 @@ def nephila(seeds: list[str], workers: int, *, cores: int = 2, samples: Path | N
 
 
 def _sample(pid: int, samples: Path) -> "subprocess.Popen[bytes]":
-    command = [str(WORK / "scrapy" / "bin" / "py-spy"), "record", "-r", "200", "-d", "600", "-f", "raw", "-o", str(samples), "-p", str(pid)]
+    command = [
+        str(WORK / "scrapy" / "bin" / "py-spy"),
+        "record",
+        "-r",
+        "200",
+        "-d",
+        "600",
+        "-f",
+        "raw",
+        "-o",
+        str(samples),
+        "-p",
+        str(pid),
+    ]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -140,10 +153,26 @@ def main() -> None:
     host_two = nephila(ONE_HOST, 1)
     sampled = nephila(ALL_SITES, 1, samples=samples)
     print("\n| what | target | result |\n|---|---|---|")
-    row("one worker against Scrapy (5 sites)", "12 x", f"**{one.rate / peer:.1f} x** ({one.rate:.0f} against {peer:.0f} pages/s)")
-    row("two workers on two cores against one on one (20 hosts)", "1.5 x", f"**{two.rate / one_core.rate:.2f} x** ({two.rate:.0f} against {one_core.rate:.0f})")
-    row("two workers against one that may use both cores (20 hosts)", "-", f"{two.rate / one_free.rate:.2f} x ({two.rate:.0f} against {one_free.rate:.0f})")
-    row("one host, two cores against one", "1.3 x", f"**{host_two.rate / host_one.rate:.2f} x** ({host_two.rate:.0f} against {host_one.rate:.0f})")
+    row(
+        "one worker against Scrapy (5 sites)",
+        "12 x",
+        f"**{one.rate / peer:.1f} x** ({one.rate:.0f} against {peer:.0f} pages/s)",
+    )
+    row(
+        "two workers on two cores against one on one (20 hosts)",
+        "1.5 x",
+        f"**{two.rate / one_core.rate:.2f} x** ({two.rate:.0f} against {one_core.rate:.0f})",
+    )
+    row(
+        "two workers against one that may use both cores (20 hosts)",
+        "-",
+        f"{two.rate / one_free.rate:.2f} x ({two.rate:.0f} against {one_free.rate:.0f})",
+    )
+    row(
+        "one host, two cores against one",
+        "1.3 x",
+        f"**{host_two.rate / host_one.rate:.2f} x** ({host_two.rate:.0f} against {host_one.rate:.0f})",
+    )
     row("CPU per URL, everything on, one core", "1,000 us", f"**{one_core.cpu_us:.0f} us**")
     row("peak memory of a worker", "400 MB", f"{one_core.rss_mib} MiB")
     print("\nCPU per URL by stage (share of samples x CPU per URL):\n\n| stage | us |\n|---|---|")

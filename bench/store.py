@@ -3,7 +3,7 @@
     python -m bench.store [--rows 1000000,5000000,10000000] [--only growth,host,...] [--quick] [--profile]
 
 A page brings 76 links. The worker's cache of known keys passes ten of them to the store, five are new. Eight of ten lead to the
-page's own host. Flushes carry 256 pages of 256 different hosts, as politeness has it; synchronous=FULL; the log is folded by a process of
+page's own host, the others to some hosts often and to most seldom (Zipf). Flushes carry 256 pages of 256 different hosts, as politeness has it; synchronous=FULL; the log is folded by a process of
 its own, as in production. Only the flush is timed: making the results up is not the store's work.
 """
 
@@ -64,11 +64,13 @@ class Web:
     known: int = 5
     number: int = 0
     away: float = 0.2  # share of links to other hosts
+    even: bool = False  # they lead to every host alike; else to few often and to many seldom, as on the web (Zipf)
     recent: deque[Child] = field(default_factory=lambda: deque(maxlen=KNOWN_KEPT))
     dice: Random = field(default_factory=lambda: Random(42424))
 
     def host(self) -> str:
-        return f"host{int(self.dice.random() * self.hosts)}.bench"
+        roll = self.dice.random()
+        return f"host{int(roll * self.hosts if self.even else self.hosts**roll)}.bench"
 
     def child(self, crawl: int, host: str, parent: int | None, depth: int) -> Child:
         self.number += 1
@@ -261,12 +263,14 @@ def crawls(folder: Path, count: int = 1) -> list[int]:
     return [catalog.create_crawl([], crawl_settings(), f"bench {number}").id for number in range(count)]
 
 
-def player(folder: Path, hosts: int, *, crawl_count: int = 1, new: int = 5, seeds: int = 5000) -> Player:
-    web = Web(crawls(folder, crawl_count), hosts, new=new)
+def player(folder: Path, hosts: int, *, crawl_count: int = 1, new: int = 5, even: bool = False) -> Player:
+    """Its crawls have one seed at every host, all crawls together."""
+    web = Web(crawls(folder, crawl_count), hosts, new=new, even=even)
     made = Player(folder, web)
     catalog = SqliteCatalog(Database(folder))
-    for crawl in web.crawls:
-        catalog.add_seeds(crawl, (web.child(crawl, web.host(), None, 0) for _ in range(max(1, seeds // crawl_count))))
+    for number, crawl in enumerate(web.crawls):
+        seeds = (web.child(crawl, f"host{host}.bench", None, 0) for host in range(number, hosts, crawl_count))
+        catalog.add_seeds(crawl, seeds)
     made.start()
     return made
 
@@ -326,7 +330,7 @@ def _number(value: float) -> str:
 
 
 def growth(root: Path, table: Table, rows: list[int], pages: int, profile: cProfile.Profile | None) -> None:
-    """One crawl over 100,000 hosts grows; its speed near each mark. At the last but one mark a resume is timed as well."""
+    """One crawl over 100,000 hosts grows; its speed near each mark, and how long a resume takes there."""
     with store(root) as folder:
         made = player(folder, 100_000)
         for mark in rows:
@@ -352,7 +356,7 @@ def resume(folder: Path, table: Table, made: Player, mark: int) -> None:
 
 def one_host(root: Path, table: Table, scale: int, pages: int) -> None:
     with store(root) as folder:
-        made = player(folder, 1, seeds=1)
+        made = player(folder, 1)
         preload(made, 5_000_000 // scale, lambda number: "host0.bench")
         table.measure(f"one host of {5_000_000 // scale:,} URLs", made.run(pages), None)
 
@@ -360,8 +364,14 @@ def one_host(root: Path, table: Table, scale: int, pages: int) -> None:
 def many_hosts(root: Path, table: Table, scale: int, pages: int) -> None:
     with store(root) as folder:
         made = player(folder, 1_000_000 // scale)
-        preload(made, 1_000_000 // scale, lambda number: f"host{number}.bench")
         table.measure(f"{1_000_000 // scale:,} hosts", made.run(pages), None)
+
+
+def even_links(root: Path, table: Table, scale: int, pages: int) -> None:
+    with store(root) as folder:
+        made = player(folder, 100_000, even=True)
+        preload(made, 900_000 // scale, lambda number: f"host{number % 100_000}.bench")
+        table.measure("links to all hosts alike", made.run(pages), None)
 
 
 def many_new(root: Path, table: Table, scale: int, pages: int) -> None:
@@ -420,6 +430,7 @@ def _writer(
 VARIANTS = {
     "host": one_host,
     "hosts": many_hosts,
+    "even": even_links,
     "new": many_new,
     "crawls": many_crawls,
     "writers": lambda root, table, scale, pages: four_writers(root, table, scale, 5.0 if scale > 1 else 20.0),

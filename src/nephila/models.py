@@ -173,11 +173,15 @@ class PageRecord:
     protocol: str | None = None  # http/1.1, h2
     charset: str | None = None
     title: str | None = None
-    facts: dict[str, object] = field(default_factory=dict)  # description, keywords, language, canonical, robots, refresh, next
+    facts: dict[str, object] = field(
+        default_factory=dict
+    )  # description, keywords, language, canonical, robots, refresh, next
     content_hash: bytes | None = None  # sha256 of the decoded body
     archive: ArchivePlace | None = None
     truncated: str | None = None  # length | time | disconnect
     redirect_to: str | None = None
     error: str | None = None  # detail of a failure, one line
-    links: dict[str, bytes] = field(default_factory=dict)  # politeness key -> first 8 bytes of the key of each admitted link
+    links: dict[str, bytes] = field(
+        default_factory=dict
+    )  # politeness key -> first 8 bytes of the key of each admitted link
     refused: list[str] = field(default_factory=list)  # links that were refused, capped

@@ -77,8 +77,12 @@ class Group(BaseModel):
 class NormSettings(Group):
     """How two spellings of a URL become one. Fixed for the life of a crawl: identity depends on it."""
 
-    trailing_slash: TrailingSlash = Field(TrailingSlash.KEEP, description="keep a trailing slash, or strip it everywhere but at the root")
-    query: Query = Field(Query.PRESERVE, description="keep the query as it is, sort it by key, or sort it and drop tracking parameters")
+    trailing_slash: TrailingSlash = Field(
+        TrailingSlash.KEEP, description="keep a trailing slash, or strip it everywhere but at the root"
+    )
+    query: Query = Field(
+        Query.PRESERVE, description="keep the query as it is, sort it by key, or sort it and drop tracking parameters"
+    )
     fold_scheme: bool = Field(False, description="treat http and https as one URL (https is kept)")
     fold_www: bool = Field(False, description="treat www.example.com and example.com as one URL (without www is kept)")
 
@@ -86,18 +90,31 @@ class NormSettings(Group):
 class ScopeSettings(Group):
     """Which URLs belong to the crawl."""
 
-    mode: ScopeMode = Field(ScopeMode.SAME_HOST, description="hosts of the seeds and their www twins, their registrable domains, a list, or any host")
+    mode: ScopeMode = Field(
+        ScopeMode.SAME_HOST,
+        description="hosts of the seeds and their www twins, their registrable domains, a list, or any host",
+    )
     hosts: tuple[str, ...] = Field((), description="the hosts of mode `list` (a leading dot means: and all below it)")
-    include: tuple[str, ...] = Field((), description="patterns (with * and ?) of which one must match a URL; none: every URL may pass")
+    include: tuple[str, ...] = Field(
+        (), description="patterns (with * and ?) of which one must match a URL; none: every URL may pass"
+    )
     exclude: tuple[str, ...] = Field((), description="patterns (with * and ?) none of which may match a URL")
     max_depth: Count = Field(50, description="links away from a seed")
-    at_max_depth: AtMaxDepth = Field(AtMaxDepth.FETCH, description="at the depth limit: fetch without following links, or only record the URL")
-    skip_extensions: tuple[str, ...] = Field(tuple(DOCUMENT_EXTENSIONS), description="path endings that are not crawled unless include_documents")
+    at_max_depth: AtMaxDepth = Field(
+        AtMaxDepth.FETCH, description="at the depth limit: fetch without following links, or only record the URL"
+    )
+    skip_extensions: tuple[str, ...] = Field(
+        tuple(DOCUMENT_EXTENSIONS), description="path endings that are not crawled unless include_documents"
+    )
     include_documents: bool = Field(False, description="crawl images, archives, PDFs and the like too")
     url_length_max: int = Field(2048, ge=64, le=65_536, description="longer URLs are refused")
     path_segments_max: int = Field(32, ge=1, le=1000, description="URLs with more path segments are refused (a trap)")
-    path_repeats_max: int = Field(3, ge=1, le=1000, description="URLs that repeat a path segment more often are refused (a trap)")
-    follow_nofollow: bool = Field(False, description="follow links marked rel=nofollow and links of pages whose robots meta says nofollow")
+    path_repeats_max: int = Field(
+        3, ge=1, le=1000, description="URLs that repeat a path segment more often are refused (a trap)"
+    )
+    follow_nofollow: bool = Field(
+        False, description="follow links marked rel=nofollow and links of pages whose robots meta says nofollow"
+    )
 
 
 class LimitSettings(Group):
@@ -116,11 +133,15 @@ class PoliteSettings(Group):
     floor_ms: Ms = Field(1000, description="the shortest gap between two requests to a host")
     jitter_ms: Ms = Field(0, description="a random addition of up to this to each gap")
     adaptive: bool = Field(True, description="let slow hosts rest longer: a multiple of their mean latency")
-    adaptive_factor: float = Field(5.0, ge=0, le=100, description="adaptive delay = this times the moving average of latency")
+    adaptive_factor: float = Field(
+        5.0, ge=0, le=100, description="adaptive delay = this times the moving average of latency"
+    )
     adaptive_min_ms: Ms = Field(250, description="lower bound of the adaptive delay")
     adaptive_max_ms: Ms = Field(30_000, description="upper bound of the adaptive delay")
     crawl_delay_cap_ms: Ms = Field(300_000, description="a robots crawl-delay above this parks the host")
-    max_inflight: int = Field(1, ge=1, le=1000, description="requests to one host at a time; above 1 the delay counts from starts")
+    max_inflight: int = Field(
+        1, ge=1, le=1000, description="requests to one host at a time; above 1 the delay counts from starts"
+    )
 
 
 class RetrySettings(Group):
@@ -141,15 +162,23 @@ class HostSettings(Group):
     backoff_errors: int = Field(5, ge=1, le=1000, description="errors in a row after which the host rests 2^n minutes")
     backoff_base_ms: Ms = Field(60_000, description="the first rest")
     backoff_cap_ms: Ms = Field(3_600_000, description="the longest rest")
-    death_errors: int = Field(10, ge=0, le=100_000, description="errors in a row after which the host is given up; 0: never")
-    nxdomain_confirmations: int = Field(1, ge=0, le=10, description="further look-ups before a name that does not exist is given up")
-    cooldown_base_ms: Ms = Field(0, description="rest after 403, 429, 5xx and transport errors, doubling with each; 0: off")
+    death_errors: int = Field(
+        10, ge=0, le=100_000, description="errors in a row after which the host is given up; 0: never"
+    )
+    nxdomain_confirmations: int = Field(
+        1, ge=0, le=10, description="further look-ups before a name that does not exist is given up"
+    )
+    cooldown_base_ms: Ms = Field(
+        0, description="rest after 403, 429, 5xx and transport errors, doubling with each; 0: off"
+    )
     cooldown_max_ms: Ms = Field(5000, description="the longest such rest")
 
 
 class RobotsSettings(Group):
     mode: RobotsMode = Field(RobotsMode.OBEY, description="obey or ignore robots.txt, robots meta and X-Robots-Tag")
-    on_error: RobotsOnError = Field(RobotsOnError.RFC9309, description="5xx or unreachable: hold the host (RFC 9309), or allow everything")
+    on_error: RobotsOnError = Field(
+        RobotsOnError.RFC9309, description="5xx or unreachable: hold the host (RFC 9309), or allow everything"
+    )
     cache_seconds: int = Field(86_400, ge=60, le=30 * 86_400, description="robots.txt is fetched again after this")
     timeout_ms: int = Field(10_000, ge=100, le=600_000, description="deadline of a robots.txt fetch")
     attempts_max: int = Field(5, ge=1, le=100, description="failed fetches after which the host's URLs end `excluded`")
@@ -157,12 +186,17 @@ class RobotsSettings(Group):
 
 
 class RedirectSettings(Group):
-    mode: RedirectMode = Field(RedirectMode.ENQUEUE, description="the target is a URL of its own, is only recorded, or is followed at once inside one host")
+    mode: RedirectMode = Field(
+        RedirectMode.ENQUEUE,
+        description="the target is a URL of its own, is only recorded, or is followed at once inside one host",
+    )
     max_hops: int = Field(5, ge=0, le=50, description="redirects in a row that are followed")
 
 
 class ContentSettings(Group):
-    store: ContentStore = Field(ContentStore.WARC, description="archive every response as WARC, or keep only the record")
+    store: ContentStore = Field(
+        ContentStore.WARC, description="archive every response as WARC, or keep only the record"
+    )
     edges: bool = Field(True, description="keep the links of every page")
 
 
@@ -174,10 +208,14 @@ class FetchSettings(Group):
     http2: bool = Field(True, description="speak HTTP/2 where the server does (TLS only)")
     connect_timeout_ms: int = Field(10_000, ge=1, le=600_000, description="deadline of the TCP connection")
     tls_timeout_ms: int = Field(10_000, ge=1, le=600_000, description="deadline of the TLS handshake, after connecting")
-    first_byte_timeout_ms: int = Field(20_000, ge=1, le=600_000, description="deadline of the first byte, after sending the request")
+    first_byte_timeout_ms: int = Field(
+        20_000, ge=1, le=600_000, description="deadline of the first byte, after sending the request"
+    )
     total_timeout_ms: int = Field(60_000, ge=1, le=3_600_000, description="deadline of the whole response")
     header_bytes_max: int = Field(131_072, ge=1024, le=10_000_000, description="longer headers are an error")
-    body_bytes_max: int = Field(16_777_216, ge=1024, le=2_000_000_000, description="longer bodies are cut and marked truncated")
+    body_bytes_max: int = Field(
+        16_777_216, ge=1024, le=2_000_000_000, description="longer bodies are cut and marked truncated"
+    )
 
 
 class CrawlSettings(Group):
@@ -226,7 +264,12 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
         "limits": {"max_urls": 50_000_000, "max_urls_per_host": 1000},
         "polite": {"floor_ms": 250},
         "retry": {"max": 1, "rate_limit_counts": False},
-        "fetch": {"connect_timeout_ms": 2000, "tls_timeout_ms": 2000, "first_byte_timeout_ms": 3000, "total_timeout_ms": 5000},
+        "fetch": {
+            "connect_timeout_ms": 2000,
+            "tls_timeout_ms": 2000,
+            "first_byte_timeout_ms": 3000,
+            "total_timeout_ms": 5000,
+        },
     },
     "jobs": {
         "norm": {"trailing_slash": "strip_except_root", "query": "sort"},

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, PrivateAttr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -20,7 +19,6 @@ from nephila.profiles import CrawlSettings
 
 ENV_PREFIX = "NEPHILA_"
 USER_AGENT_ENV = "CRAWLER_USER_AGENT"
-STORE_SCHEMES = ("postgresql://", "postgres://", "sqlite:///")
 # One loop feeds about 3,000 pages/s, and parsing those is two cores' work: more helpers only hold memory.
 PARSERS_DEFAULT_MAX = 4
 
@@ -54,12 +52,6 @@ def _address(value: str) -> str:
     return str(ipaddress.ip_address(value))
 
 
-def _store_url(value: str) -> str:
-    if not value.startswith(STORE_SCHEMES):
-        raise ValueError(f"it must begin with one of {', '.join(STORE_SCHEMES)}")
-    return value
-
-
 def _header_text(value: str) -> str:
     if not value.isprintable():
         raise ValueError("it goes into a header and must be one line of printable text")
@@ -86,9 +78,6 @@ class ProcessSettings(BaseSettings):
     )
 
     data: Path = Field(Path("nephila-data"), description="folder of the store (nephila.db) and the archive (warc/)")
-    store: Annotated[str, AfterValidator(_store_url)] | None = Field(
-        None, description="URL of the store; unset: SQLite in the data folder"
-    )
     archive: Path | None = Field(None, description="folder of the WARC files; unset: warc/ in the data folder")
     workers: int = Field(
         1, ge=0, le=256, description="worker processes to start; 0: none, workers started elsewhere do the work"
@@ -102,12 +91,6 @@ class ProcessSettings(BaseSettings):
     )
     flush_ms: int = Field(250, ge=1, le=60_000, description="results are committed at least this often")
     flush_results: int = Field(500, ge=1, le=100_000, description="results that are committed at once, at most")
-    lease_seconds: float = Field(
-        15.0,
-        ge=0.5,
-        le=3600,
-        description="a worker silent for so long is replaced (PostgreSQL; SQLite uses a file lock)",
-    )
     hosts_max: int = Field(50_000, ge=100, le=10_000_000, description="host records held in a worker's memory")
     warc_bytes_max: int = Field(1 << 30, ge=1 << 16, le=1 << 40, description="a WARC file of this size is closed")
     contact: HeaderText = Field(
@@ -200,14 +183,9 @@ def _one_line(error: ValidationError, given: Mapping[str, Any]) -> str:
     return f"setting {where} cannot be {first['input']!r}: {first['msg'].removeprefix('Value error, ').lower()}"
 
 
-def _without_password(url: str) -> str:
-    password = urlsplit(url).password
-    return url.replace(f":{password}@", ":***@", 1) if password else url
-
-
 def _show(value: object) -> str:
     if isinstance(value, dict):
         return ",".join(f"{name}={address}" for name, address in value.items())
     if isinstance(value, tuple):
         return ",".join(value)
-    return "" if value is None else _without_password(str(value))
+    return "" if value is None else str(value)

@@ -48,8 +48,6 @@ def open_frontier(settings: ProcessSettings) -> Frontier:
 
 
 def _database(settings: ProcessSettings, *, create: bool) -> Database:
-    if settings.store is not None:
-        raise UsageError("this version knows only the embedded store: leave --store out and say --data DIR")
     return Database(settings.data, create=create)
 
 

@@ -42,7 +42,12 @@ class Place:
     more: Mapping[str, Any] | None = None
 
     def settings(self) -> ProcessSettings:
-        given = {"data": self.folder, "workers": self.workers, "log_level": "error", "resolve": dict(self.resolve or {})}
+        given = {
+            "data": self.folder,
+            "workers": self.workers,
+            "log_level": "error",
+            "resolve": dict(self.resolve or {}),
+        }
         return process_settings(given | dict(self.more or {}))
 
     def store(self) -> wiring.Store:
@@ -66,7 +71,9 @@ def quick_settings(overrides: Mapping[str, Any] | None = None, profile: str = "d
     return crawl_settings(profile, QUICK | dict(overrides or {}))
 
 
-def run_here(place: Place, crawl_id: int, *, seconds: float = 60, wrap: Callable[[Frontier], Frontier] = lambda store: store) -> Crawl:
+def run_here(
+    place: Place, crawl_id: int, *, seconds: float = 60, wrap: Callable[[Frontier], Frontier] = lambda store: store
+) -> Crawl:
     """Crawl with one worker inside this process until the crawl is over."""
     return uvloop.run(_run_here(place, crawl_id, seconds, wrap))
 
@@ -138,5 +145,3 @@ class Cluster:
 
 def visited(states: Mapping[str, str]) -> int:
     return sum(state == UrlState.VISITED for state in states.values())
-
-

@@ -53,7 +53,9 @@ class Troubled:
 
 @pytest.mark.requirement("F-04", "F-07")
 @pytest.mark.parametrize("kind", ["lost", "refused", "full"])
-def test_a_store_that_fails_strands_nothing_and_repeats_nothing(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_fails_strands_nothing_and_repeats_nothing(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nephila.worker.worker.RETRY_MS_MIN", 1.0)
     monkeypatch.setattr("nephila.worker.worker.RETRY_MS_MAX", 1.0)
     with TestWeb() as web:
@@ -84,7 +86,9 @@ def test_a_fenced_worker_drops_its_batch_and_starts_anew(tmp_path: Path) -> None
                 with self._store.database.write() as db:
                     now = self._store.database.clock.now_ms()
                     db.execute("UPDATE workers SET fenced_at = ? WHERE id = ?", (now, self._store.worker))
-                    db.execute("UPDATE partitions SET owner = NULL, forced_at = ? WHERE owner = ?", (now, self._store.worker))
+                    db.execute(
+                        "UPDATE partitions SET owner = NULL, forced_at = ? WHERE owner = ?", (now, self._store.worker)
+                    )
             return self._store.flush(batch)  # type: ignore[no-any-return]
 
     with TestWeb() as web:
@@ -101,7 +105,9 @@ def test_a_fenced_worker_drops_its_batch_and_starts_anew(tmp_path: Path) -> None
 def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its parser dies: in the worker three times, then alone in a helper three times."""
     monkeypatch.setenv("NEPHILA_TEST_POISON", POISON_MARKER.decode())
-    monkeypatch.setenv("PYTHONPATH", f"{Path(__file__).parent / 'poison'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv(
+        "PYTHONPATH", f"{Path(__file__).parent / 'poison'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    )
     with TestWeb() as web:
         fixture = site_poison(web.port)
         web.add(fixture.sites)
@@ -110,7 +116,9 @@ def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(tmp_path: Path, m
         with Cluster(place) as cluster:
             cluster.run_crawl(crawl.id)
         rows = {row.url: row for row in place.rows(crawl.id)}
-        assert {url: str(row.state) for url, row in rows.items()} == {url: str(e.state) for url, e in fixture.expected.items()}
+        assert {url: str(row.state) for url, row in rows.items()} == {
+            url: str(e.state) for url, e in fixture.expected.items()
+        }
         assert [row.reason for row in rows.values() if row.state == "failed"] == ["poison"]
         assert place.store().catalog.check() == []
 
@@ -196,7 +204,9 @@ def test_a_full_disk_pauses_the_crawl_and_it_goes_on_when_there_is_space(tmp_pat
     """A real small disk: filled by a ballast, freed while the crawl waits."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], capture_output=True, text=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], capture_output=True, text=True
+    )
     if mounted.returncode:
         pytest.skip(f"needs permission to mount a small file system: {mounted.stderr.strip()}")
     try:
@@ -255,5 +265,3 @@ def test_a_stopped_worker_hands_everything_back(tmp_path: Path) -> None:
         assert graph.mismatches(place.states(crawl.id)) == []
         repeated = Counter((hit.host, hit.path) for hit in web.hits())
         assert sum(times - 1 for (_, path), times in repeated.items() if path != "/robots.txt") == 0, asked
-
-

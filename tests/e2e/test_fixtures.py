@@ -12,7 +12,26 @@ from tests.site.politeness import violations
 from tests.site.server import TestWeb
 
 
-@pytest.mark.requirement("T-02", "F-02", "F-07", "F-09", "R-02", "R-03", "R-05", "R-06", "R-07", "R-08", "R-10", "R-13", "N-03", "SC-01", "RB-01", "RB-05", "RB-07", "W-12")
+@pytest.mark.requirement(
+    "T-02",
+    "F-02",
+    "F-07",
+    "F-09",
+    "R-02",
+    "R-03",
+    "R-05",
+    "R-06",
+    "R-07",
+    "R-08",
+    "R-10",
+    "R-13",
+    "N-03",
+    "SC-01",
+    "RB-01",
+    "RB-05",
+    "RB-07",
+    "W-12",
+)
 @pytest.mark.parametrize("name", FIXTURES)
 def test_the_export_is_what_was_worked_out_by_hand(name: str, tmp_path: Path) -> None:
     with TestWeb() as web:
@@ -23,7 +42,9 @@ def test_the_export_is_what_was_worked_out_by_hand(name: str, tmp_path: Path) ->
         run_here(place, crawl.id)
         rows = {row.url: row for row in place.rows(crawl.id)}
         ids = {row.id: row.url for row in rows.values()}
-        assert {url: str(row.state) for url, row in rows.items()} == {url: str(e.state) for url, e in fixture.expected.items()}
+        assert {url: str(row.state) for url, row in rows.items()} == {
+            url: str(e.state) for url, e in fixture.expected.items()
+        }
         for url, expected in fixture.expected.items():
             row = rows[url]
             if expected.reason is not None:

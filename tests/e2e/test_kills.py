@@ -68,7 +68,18 @@ def test_everything_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> No
         graph = generate(91817, 2000, web.port, hosts=3)
         web.add(graph.sites)
         place = Place(tmp_path, workers=2)
-        command = [sys.executable, "-m", "nephila", "crawl", *graph.seeds, "--data", str(tmp_path), "--workers", "2", "--quiet"]
+        command = [
+            sys.executable,
+            "-m",
+            "nephila",
+            "crawl",
+            *graph.seeds,
+            "--data",
+            str(tmp_path),
+            "--workers",
+            "2",
+            "--quiet",
+        ]
         command += ["--allow-private", "--delay", "0.004", "--max-inflight", "2"]
         for name, value in graph.settings.items():
             if name not in ("fetch.allow_private", "polite.floor_ms", "polite.adaptive", "polite.max_inflight"):
@@ -76,7 +87,9 @@ def test_everything_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> No
         kills = 0
         ended = False
         while kills < 4 and not ended:
-            process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             try:
                 process.wait(chance.uniform(1.0, 1.8))
                 ended = True
@@ -123,7 +136,10 @@ def test_politeness_holds_over_kills_restarts_redirects_and_robots(tmp_path: Pat
         graph = generate(SEED, 90, web.port, hosts=6)
         web.add(graph.sites)
         place = Place(tmp_path, workers=3)
-        crawl = place.start(list(graph.seeds), graph.settings | {"polite.floor_ms": delay, "polite.max_inflight": 1, "polite.adaptive": False})
+        crawl = place.start(
+            list(graph.seeds),
+            graph.settings | {"polite.floor_ms": delay, "polite.max_inflight": 1, "polite.adaptive": False},
+        )
         kills = 0
         with Cluster(place) as cluster:
 

@@ -23,7 +23,7 @@ def test_defaults() -> None:
     settings = process_settings()
     assert settings.data == Path("nephila-data")
     assert settings.archive_folder == Path("nephila-data/warc")
-    assert (settings.workers, settings.concurrency, settings.lease_seconds) == (1, 64, 15.0)
+    assert (settings.workers, settings.concurrency) == (1, 64)
     assert {line.source for line in settings.describe()} == {"default"}
 
 
@@ -31,7 +31,6 @@ def test_defaults() -> None:
     ("env", "text", "value"),
     [
         ("NEPHILA_DATA", "/srv/crawl", Path("/srv/crawl")),
-        ("NEPHILA_STORE", "postgresql://db/nephila", "postgresql://db/nephila"),
         ("NEPHILA_WORKERS", "8", 8),
         ("NEPHILA_PARSERS", "0", 0),
         ("NEPHILA_RESOLVE", "A.test=127.0.0.2, b.test=::1", {"a.test": "127.0.0.2", "b.test": "::1"}),
@@ -70,8 +69,6 @@ def test_an_option_equal_to_the_default_is_still_an_option() -> None:
         ("NEPHILA_CONCURRENCY", "0"),
         ("NEPHILA_CONCURRENCY", "5001"),
         ("NEPHILA_FLUSH_MS", "0"),
-        ("NEPHILA_LEASE_SECONDS", "0.1"),
-        ("NEPHILA_STORE", "mysql://db"),
         ("NEPHILA_RESOLVE", "a.test"),
         ("NEPHILA_RESOLVE", "a.test=somewhere"),
         ("NEPHILA_DNS_SERVERS", "resolver.test"),
@@ -86,11 +83,6 @@ def test_a_wrong_value_is_one_line(monkeypatch: pytest.MonkeyPatch, env: str, te
         process_settings()
     message = str(caught.value)
     assert message.startswith(f"setting {env} cannot be ") and "\n" not in message
-
-
-def test_a_password_is_not_shown() -> None:
-    settings = process_settings({"store": "postgresql://me:secret@db/nephila"})
-    assert line(settings, "store").value == "postgresql://me:***@db/nephila"
 
 
 def test_every_setting_can_be_an_option() -> None:

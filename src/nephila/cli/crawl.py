@@ -18,7 +18,6 @@ from nephila.cli.options import (
     LogFormatOption,
     LogLevelOption,
     QuietOption,
-    StoreOption,
     WorkersOption,
 )
 from nephila.cli.wishes import ScopeChoice, assignments_of, checked_proxy, given, headers_of, pace_of
@@ -123,7 +122,6 @@ def crawl(
         ),
     ] = False,
     data: DataOption = None,
-    store: StoreOption = None,
     archive: ArchiveOption = None,
     workers: WorkersOption = None,
     concurrency: ConcurrencyOption = None,
@@ -156,7 +154,6 @@ def crawl(
     wanted = crawl_settings(profile, given(wishes) | pace_of(delay) | assignments_of(setting or ()))
     settings = running.worker_settings(
         data=data,
-        store=store,
         archive=archive,
         workers=workers,
         concurrency=concurrency,

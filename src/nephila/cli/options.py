@@ -29,15 +29,6 @@ DataOption = Annotated[
         show_default="./nephila-data",
     ),
 ]
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL",
-        help="URL of the store instead of SQLite in the data folder.",
-        rich_help_panel=DATA_PANEL,
-    ),
-]
 ArchiveOption = Annotated[
     Path | None,
     typer.Option(
@@ -128,8 +119,8 @@ TextFilter = Annotated[
 ]
 
 
-def reading_settings(data: Path | None, store: str | None, archive: Path | None = None) -> ProcessSettings:
-    return process_settings({"data": data, "store": store, "archive": archive})
+def reading_settings(data: Path | None, archive: Path | None = None) -> ProcessSettings:
+    return process_settings({"data": data, "archive": archive})
 
 
 def open_catalog(settings: ProcessSettings) -> Catalog:

@@ -13,7 +13,6 @@ from nephila.cli.options import (
     LogFormatOption,
     LogLevelOption,
     QuietOption,
-    StoreOption,
     WorkersOption,
 )
 from nephila.control import crawls
@@ -22,7 +21,6 @@ from nephila.control import crawls
 def resume(
     crawl: CrawlArgument = None,
     data: DataOption = None,
-    store: StoreOption = None,
     archive: ArchiveOption = None,
     workers: WorkersOption = None,
     concurrency: ConcurrencyOption = None,
@@ -35,7 +33,6 @@ def resume(
     """Go on with a crawl that was interrupted; the latest unfinished one where none is named."""
     settings = running.worker_settings(
         data=data,
-        store=store,
         archive=archive,
         workers=workers,
         concurrency=concurrency,

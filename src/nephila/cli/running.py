@@ -140,6 +140,6 @@ def _print_paused(last: Snapshot, settings: ProcessSettings, *, json: bool) -> N
         print_json(last.as_json(final=True))
         return
     crawl = last.crawl
-    done = f"{words.count(last.ended)} of {words.count(last.known)} pages"
+    done = f"{words.count(last.ended)} of {words.count(last.known)} URLs"
     print(f"crawl {crawl.id} paused ({crawl.reason or 'interrupted'}): {done}")
     print(f"go on with: nephila resume {crawl.id}{data_hint(settings)}", flush=True)

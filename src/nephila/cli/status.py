@@ -13,7 +13,6 @@ from nephila.cli.options import (
     CrawlArgument,
     DataOption,
     JsonOption,
-    StoreOption,
     chosen_crawl,
     json_text,
     open_catalog,
@@ -28,11 +27,9 @@ from nephila.models import UrlState
 SAMPLE_SECONDS = 1.0
 
 
-def status(
-    crawl: CrawlArgument = None, data: DataOption = None, store: StoreOption = None, json: JsonOption = False
-) -> None:
+def status(crawl: CrawlArgument = None, data: DataOption = None, json: JsonOption = False) -> None:
     """All crawls; or of one: counts, rate, an end that knows politeness, the slowest hosts."""
-    catalog = open_catalog(reading_settings(data, store))
+    catalog = open_catalog(reading_settings(data))
     known = catalog.crawls()
     if crawl is None and len(known) > 1:
         _print_all(catalog, known, json=json)

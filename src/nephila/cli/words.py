@@ -73,10 +73,10 @@ def resting(found: Resting) -> str:
 
 
 def progress(snapshot: Snapshot) -> str:
-    """`1,204 of about 3,900 pages, 12/s, done in about 4 min; bounded by docs.example.org (1 s delay, 2,310 queued)`"""
+    """`1,204 of about 3,900 URLs, 12/s, done in about 4 min; bounded by docs.example.org (1 s delay, 2,310 queued)`"""
     done, known = snapshot.ended, snapshot.known
     about = "" if snapshot.crawl.state.over else "about "
-    parts = [f"{count(done)} of {about}{count(known)} pages"]
+    parts = [f"{count(done)} of {about}{count(known)} URLs"]
     if snapshot.rate is not None and not snapshot.crawl.state.over:
         parts.append(rate(snapshot.rate))
     if snapshot.waiting:

@@ -15,7 +15,6 @@ from nephila.urls.admission import Admission
 from nephila.urls.normalize import parse
 
 SEEDS_MAX = 10_000_000
-SEEDS_KEPT = 1000  # of a long list, shown with the crawl; scope by seed hosts needs them all
 PURGE_ROWS = 5000
 ACKNOWLEDGE_SECONDS = 10.0
 
@@ -59,6 +58,7 @@ def start(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings) -> tu
     if known is not None:
         return _go_on(catalog, known, children), False
     crawl = catalog.create_crawl(seeds, settings, mark)
+    catalog.attend(crawl.id)
     _seed(catalog, crawl.id, children)
     return catalog.crawl(crawl.id), True
 
@@ -71,6 +71,7 @@ def resume(catalog: Catalog, crawl_id: int | None) -> Crawl:
 
 
 def _go_on(catalog: Catalog, crawl: Crawl, children: list[Child]) -> Crawl:
+    catalog.attend(crawl.id)
     if crawl.seeding:  # it died while its seeds were being added
         _seed(catalog, crawl.id, children)
     if crawl.state is not CrawlState.ENDING:  # what a limit or a cancel began goes on to its end

@@ -59,13 +59,12 @@ def packed(reading: PageReading) -> tuple[Any, ...]:
         [tuple(found) for found in reading.found],
         [(host, refusal.value, count) for (host, refusal), count in reading.refused.items()],
         reading.refused_urls,
-        reading.noindex,
         reading.nofollow,
     )
 
 
 def unpacked(fields: tuple[Any, ...]) -> PageReading:
-    charset, title, facts, found, refused, refused_urls, noindex, nofollow = fields
+    charset, title, facts, found, refused, refused_urls, nofollow = fields
     return PageReading(
         charset,
         title,
@@ -73,6 +72,5 @@ def unpacked(fields: tuple[Any, ...]) -> PageReading:
         [_new(Found, link) for link in found],
         {(host, _REFUSALS[reason]): count for host, reason, count in refused},
         refused_urls,
-        noindex,
         nofollow,
     )

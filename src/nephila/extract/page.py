@@ -38,7 +38,6 @@ class PageReading:
     found: list[Found] = field(default_factory=list)
     refused: dict[tuple[str, Refusal], int] = field(default_factory=dict)
     refused_urls: list[str] = field(default_factory=list)
-    noindex: bool = False
     nofollow: bool = False
 
 
@@ -63,7 +62,9 @@ def read_page(
     reading = PageReading(page.charset, page.title, _facts(page, job.x_robots_tags))
     if obey_robots_meta:
         directives = directives_of(page.meta_robots, job.x_robots_tags)
-        reading.noindex, reading.nofollow = directives.noindex, directives.nofollow
+        reading.nofollow = directives.nofollow
+        if directives.noindex:
+            reading.facts["noindex"] = True
     if job.expand:
         admitted = _admitted(page, reading.nofollow, job.depth_of_children, admission)
         reading.found, reading.refused = admitted.found, admitted.refused

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-IDLE_WEIGHT = 2.0**-10  # of a partition without load: where there is no load at all, shares go by count (exactly: a power of two)
+IDLE_WEIGHT = (
+    2.0**-10
+)  # of a partition without load: where there is no load at all, shares go by count (exactly: a power of two)
 IMBALANCE = 1.2  # times the fair load: below it nothing moves, since moving costs a pause of its hosts
 
 
@@ -17,7 +19,9 @@ class Lease:
     )  # partition -> ms since it was forced, None: handed over in peace
     give: list[int] = field(default_factory=list)  # to hand back as soon as nothing of theirs is in flight
     workers: int = 1
-    valid_ms: float | None = None  # requests may start so long, counted from before the renewal was sent; None: as long as the process lives
+    valid_ms: float | None = (
+        None  # requests may start so long, counted from before the renewal was sent; None: as long as the process lives
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -374,7 +374,9 @@ class Visitor:
 
     def _answer_robots(self, host: Host, queue: Queue, origin: str, result: FetchResult) -> None:
         crawl, settings = queue.crawl, queue.crawl.settings.robots
-        if result.error is Reason.NXDOMAIN and self._judge_host(host, queue, result, classify_error(result.error), None):
+        if result.error is Reason.NXDOMAIN and self._judge_host(
+            host, queue, result, classify_error(result.error), None
+        ):
             return  # there is no such host
         before = host.gates.get(origin)
         failures = (before.failures if before else 0) + 1

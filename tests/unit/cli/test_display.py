@@ -29,7 +29,7 @@ def test_screen_shows_everything_that_matters(snapshot: Snapshot) -> None:
         screen.begin(snapshot.crawl, True)
         screen.show(replace(snapshot, queues=hosts))
     text = out.getvalue()
-    for part in (f"crawl 1: begins with {SEED}", "5 of about 6 pages", "queued", "in flight", "not_found 1", "2.0 kB"):
+    for part in (f"crawl 1: begins with {SEED}", "5 of about 6 URLs", "queued", "in flight", "not_found 1", "2.0 kB"):
         assert part in text
     assert "h0.test" in text and "h4.test" in text and "h5.test" not in text  # busiest
     assert "slowest hosts" in text and "h19.test" in text and "h16.test" not in text

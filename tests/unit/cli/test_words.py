@@ -121,13 +121,13 @@ def snapshot(filled: Filled, clock: VirtualClock) -> Snapshot:
 def test_progress_sentence(snapshot: Snapshot) -> None:
     bound = Bound("docs.example.org", 2310, 1000.0)
     assert words.progress(replace(snapshot, bound=bound)) == (
-        "1,204 of about 3,900 pages, 12/s, done in about 4 min; bounded by docs.example.org (1 s delay, 2,310 queued)"
+        "1,204 of about 3,900 URLs, 12/s, done in about 4 min; bounded by docs.example.org (1 s delay, 2,310 queued)"
     )
 
 
 def test_progress_without_a_rate_or_a_bound(snapshot: Snapshot) -> None:
-    assert words.progress(replace(snapshot, rate=None, eta_ms=None)) == "1,204 of about 3,900 pages"
-    assert words.progress(replace(snapshot, rate=None, workers=())).endswith("pages, needs about 4 min more")
+    assert words.progress(replace(snapshot, rate=None, eta_ms=None)) == "1,204 of about 3,900 URLs"
+    assert words.progress(replace(snapshot, rate=None, workers=())).endswith("URLs, needs about 4 min more")
     assert words.progress(replace(snapshot, bound=Bound("a", 5, 0.0))).endswith("done in about 4 min")
 
 

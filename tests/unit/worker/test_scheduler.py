@@ -24,7 +24,9 @@ def rows(count: int, start: int = 0) -> list[Row]:
     return [Row(start + n, f"https://h/{start + n}", 0, Kind.PAGE, 0, 0, 0, None) for n in range(count)]
 
 
-def held_host(scheduler: Scheduler, key: str, crawl: LiveCrawl, count: int = 2, next_tick: float = 0.0, queue_id: int = 0) -> Queue:
+def held_host(
+    scheduler: Scheduler, key: str, crawl: LiveCrawl, count: int = 2, next_tick: float = 0.0, queue_id: int = 0
+) -> Queue:
     host = scheduler.hosts.get(key) or Host(key, partition_of(key), next_tick, Pace(), 0, "")
     queue = Queue(queue_id or len(scheduler.queues) + 1, crawl, host, 0)
     scheduler.add_queue(queue, rows(count, 1000 * queue.id))

@@ -75,10 +75,14 @@ class SqliteCatalog:
         return [crawl_of(row, self.database.clock.now_ms()) for row in self.database.read(SQL["crawls"])]
 
     def steer(self, crawl_id: int, state: CrawlState, reason: str = "") -> int:
+        """Time in which nobody worked on it, because all were killed, does not count as active."""
         now = self.database.clock.now_ms()
+        alive = any(worker.alive for worker in self.workers())
+        until = now if alive else self.database.read(SQL["last_seen"])[0][0]
+        values = {"state": state, "reason": reason, "now": now, "alive": alive, "until": until, "crawl": crawl_id}
         with self.database.write() as db:
             db.execute(WORKER_SQL["bump_control"])
-            db.execute(SQL["steer"], {"state": state, "reason": reason, "now": now, "crawl": crawl_id})
+            db.execute(SQL["steer"], values)
             if state is CrawlState.RUNNING:
                 db.execute(SQL["unpark"], (crawl_id,))
             return int(db.execute(WORKER_SQL["control_version"]).get)

@@ -22,9 +22,12 @@ SELECT id FROM crawls WHERE fingerprint = ? AND state IN ('running', 'paused', '
 -- name: steer
 -- What ends cannot be called back: some of its rows have ended already.
 UPDATE crawls SET state = :state, reason = :reason, control = (SELECT version FROM control),
-  active_ms = active_ms + iif(:state = 'running', 0, coalesce(:now - running_since, 0)),
-  running_since = iif(:state = 'running', coalesce(running_since, :now), NULL)
+  active_ms = active_ms + iif(:state = 'running' AND :alive, 0, max(0, coalesce(:until - running_since, 0))),
+  running_since = iif(:state = 'running', iif(:alive, coalesce(running_since, :now), :now), NULL)
 WHERE id = :crawl AND (state IN ('running', 'paused') OR state = 'ending' AND :state = 'ending');
+
+-- name: last_seen
+SELECT coalesce(max(seen_at), 0) FROM workers;
 
 -- name: unpark
 UPDATE queues SET held = 0 WHERE crawl = ? AND held = -1 AND due IS NOT NULL;
