@@ -1,10 +1,11 @@
-"""The SQLite store alone: pages a second, CPU a page, the longest transaction, through SqliteFrontier.flush with made-up results.
+"""The SQLite store alone, through SqliteFrontier.flush with made-up results: pages a second, CPU a page, longest transaction.
 
     python -m bench.store [--rows 1000000,5000000,10000000] [--only growth,host,...] [--quick] [--profile]
 
-A page brings 76 links. The worker's cache of known keys passes ten of them to the store, five are new. Eight of ten lead to the
-page's own host, the others to some hosts often and to most seldom (Zipf). Flushes carry 256 pages of 256 different hosts, as politeness has it; synchronous=FULL; the log is folded by a process of
-its own, as in production. Only the flush is timed: making the results up is not the store's work.
+A page brings 76 links. The worker's cache of known keys passes ten of them to the store, five are new. Eight of ten lead
+to the page's own host, the others to some hosts often and to most seldom (Zipf). Flushes carry 256 pages of 256 different
+hosts, as politeness has it; synchronous=FULL; the log is folded by a process of its own, as in production. Only the
+flush is timed: making the results up is not the store's work.
 """
 
 import argparse
@@ -51,7 +52,7 @@ EVEN_SHARE_MIN = 0.8  # the slowest of four writers against the fastest
 QUICK = 25  # --quick is so many times smaller
 
 
-# --- the results of visits, made up ----------------------------------------------------------------------------------------------
+# --- the results of visits, made up ---------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -82,7 +83,8 @@ class Web:
     def children(self, crawl: int, host: str, row: Row) -> list[Child]:
         rolls = self.dice.random
         found = [
-            self.child(crawl, self.host() if rolls() < self.away else host, row.id, row.depth + 1) for _ in range(self.new)
+            self.child(crawl, self.host() if rolls() < self.away else host, row.id, row.depth + 1)
+            for _ in range(self.new)
         ]
         recent, count = self.recent, len(self.recent)
         return found + [_moved(recent[int(rolls() * count)], crawl) for _ in range(self.known)]
@@ -117,7 +119,7 @@ def _moved(known: Child, crawl: int) -> Child:
     return Child(crawl, known.host, known.key, known.url, known.depth, known.priority, None, known.raw)
 
 
-# --- a worker that visits nothing ------------------------------------------------------------------------------------------------
+# --- a worker that visits nothing -----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -202,7 +204,9 @@ class Player:
         self.seq += 1
         batch = Batch(self.seq)
         hosts = set()
-        for _ in range(min(PAGES_PER_FLUSH, sum(len(self.held[queue].rows) for queue in list(self.turn)[:PAGES_PER_FLUSH]))):
+        for _ in range(
+            min(PAGES_PER_FLUSH, sum(len(self.held[queue].rows) for queue in list(self.turn)[:PAGES_PER_FLUSH]))
+        ):
             queue = self.turn.popleft()
             held = self.held[queue]
             batch.outcomes.append(self.web.outcome(held.crawl, held.host, held.rows.popleft()))
@@ -231,7 +235,7 @@ class Player:
             held.more = True
 
 
-# --- the store of one run --------------------------------------------------------------------------------------------------------
+# --- the store of one run -------------------------------------------------------------------------------------------
 
 
 def fold(folder: Path, stop: Event) -> None:
@@ -291,7 +295,7 @@ def rss_mb() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-# --- the table -------------------------------------------------------------------------------------------------------------------
+# --- the table ------------------------------------------------------------------------------------------------------
 
 
 class Table:
@@ -326,7 +330,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-# --- what is measured ------------------------------------------------------------------------------------------------------------
+# --- what is measured -----------------------------------------------------------------------------------------------
 
 
 def growth(root: Path, table: Table, rows: list[int], pages: int, profile: cProfile.Profile | None) -> None:
@@ -409,11 +413,18 @@ def four_writers(root: Path, table: Table, scale: int, seconds: float) -> None:
     table.note("four writers: pages/s of the slowest", rates[0])
     table.note("four writers: pages/s of the fastest", rates[-1])
     table.at_least("four writers: slowest / fastest", EVEN_SHARE_MIN, rates[0] / rates[-1])
-    table.at_most("four writers: longest flush with its wait, s", TRANSACTION_SECONDS_MAX, max(m.longest for m in measures))
+    table.at_most(
+        "four writers: longest flush with its wait, s", TRANSACTION_SECONDS_MAX, max(m.longest for m in measures)
+    )
 
 
 def _writer(
-    folder: Path, crawl_ids: list[int], number: int, seconds: float, barrier: Barrier, results: "multiprocessing.SimpleQueue[Measure]"
+    folder: Path,
+    crawl_ids: list[int],
+    number: int,
+    seconds: float,
+    barrier: Barrier,
+    results: "multiprocessing.SimpleQueue[Measure]",
 ) -> None:
     web = Web(crawl_ids, 100_000, number=(number + 1) * 100_000_000, dice=Random(number))
     web.child(crawl_ids[0], web.host(), None, 0)
@@ -439,7 +450,9 @@ VARIANTS = {
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    options.add_argument("--rows", default="1000000,5000000,10000000", help="URLs in the store at which the speed is measured")
+    options.add_argument(
+        "--rows", default="1000000,5000000,10000000", help="URLs in the store at which the speed is measured"
+    )
     options.add_argument("--only", default="", help=f"of growth,{','.join(VARIANTS)}")
     options.add_argument("--quick", action="store_true", help="200,000 rows, under a minute")
     options.add_argument("--profile", action="store_true", help="where the time of the flushes of `growth` goes")

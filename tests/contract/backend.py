@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,9 +22,9 @@ class Backend(Protocol):
     def upkeep(self) -> Upkeep: ...
     def frontier(self) -> Frontier: ...
     def kill(self, frontier: Frontier) -> None:
-        """The sudden death of a session's process. Its connection lives on, as that of a process that only seemed dead."""
+        """The sudden death of a session's process; its connection lives on, as if it had only seemed dead."""
 
-    def full_disk(self, frontier: Frontier, after: int) -> "Any":
+    def full_disk(self, frontier: Frontier, after: int) -> AbstractContextManager[None]:
         """A context in which the store has no space from its `after`th statement on."""
 
     def close(self) -> None: ...
@@ -35,7 +35,6 @@ class SqliteBackend:
         self.folder = folder
         self.clock = VirtualClock()
         self._open: list[Database] = []
-        self._dead: set[int] = set()
 
     def database(self) -> Database:
         database = Database(self.folder, self.clock)

@@ -2,7 +2,20 @@
 
 from collections.abc import Iterable
 
-from nephila.frontier.store import Batch, Catalog, Crawl, Flushed, Outcome, Refill, Release, Row, UrlFilter, UrlRow, Window, WorkerInfo
+from nephila.frontier.store import (
+    Batch,
+    Catalog,
+    Crawl,
+    Flushed,
+    Outcome,
+    Refill,
+    Release,
+    Row,
+    UrlFilter,
+    UrlRow,
+    Window,
+    WorkerInfo,
+)
 from nephila.models import PARTITIONS, Child, Kind, PageRecord, UrlState
 from nephila.policy.balance import Lease
 from nephila.profiles import crawl_settings
@@ -13,7 +26,9 @@ DRAIN_FLUSHES_MAX = 500
 EVERYTHING = 100_000
 
 
-def child(crawl: Crawl, url: str, *, depth: int = 0, priority: int = 0, parent: int | None = None, kind: Kind = Kind.PAGE) -> Child:
+def child(
+    crawl: Crawl, url: str, *, depth: int = 0, priority: int = 0, parent: int | None = None, kind: Kind = Kind.PAGE
+) -> Child:
     return Child(crawl.id, host_of(url), url_key(url), url, depth, priority, parent, raw=url, kind=kind)
 
 
@@ -27,7 +42,9 @@ def seeded(catalog: Catalog, *urls: str, finished: bool = True, mark: str = "", 
     return catalog.crawl(crawl.id)
 
 
-def ended(row: Row | int, crawl: Crawl, *children: str, state: UrlState = UrlState.VISITED, reason: str = "") -> Outcome:
+def ended(
+    row: Row | int, crawl: Crawl, *children: str, state: UrlState = UrlState.VISITED, reason: str = ""
+) -> Outcome:
     url_id = row if isinstance(row, int) else row.id
     page = PageRecord(status=200, content_type="text/html", body_bytes=10, fetched_at=1, title=f"page {url_id}")
     found = [child(crawl, url, depth=1, parent=url_id) for url in children]

@@ -99,7 +99,13 @@ def test_a_page_is_shown_with_all_that_is_known(backend: Backend, catalog: Catal
     shown = catalog.url(crawl.id, "a.test", child(crawl, A).key)
     assert shown == catalog.url_by_id(row.id)
     assert shown is not None
-    assert (shown.status, shown.title, shown.bytes, shown.latency_ms, shown.fetched_at) == (200, "A page", 1234, 5.0, 77)
+    assert (shown.status, shown.title, shown.bytes, shown.latency_ms, shown.fetched_at) == (
+        200,
+        "A page",
+        1234,
+        5.0,
+        77,
+    )
     assert (shown.archive_file, shown.archive_offset, shown.archive_length) == ("x.warc.gz", 10, 20)
     assert shown.content_hash == "01" * 32
     facts = catalog.page_facts(row.id)
@@ -159,7 +165,9 @@ def test_crawls_are_found_by_id_and_by_fingerprint(backend: Backend, catalog: Ca
 # --- deletion
 
 
-def test_delete_and_purge_in_chunks_leave_other_crawls_whole(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+def test_delete_and_purge_in_chunks_leave_other_crawls_whole(
+    backend: Backend, catalog: Catalog, upkeep: Upkeep
+) -> None:
     gone = seeded(catalog, *(f"http://h{n}.test/" for n in range(20)), *(f"http://a.test/{n}" for n in range(20)))
     kept = seeded(catalog, A, *(f"http://h{n}.test/" for n in range(20)), mark="kept")
     session = Session(backend)

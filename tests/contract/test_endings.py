@@ -55,7 +55,9 @@ def test_a_crawl_without_seeds_completes(catalog: Catalog, upkeep: Upkeep) -> No
     assert complete(upkeep, catalog, seeded(catalog))
 
 
-def test_children_of_a_parent_that_died_unflushed_are_found_again(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+def test_children_of_a_parent_that_died_unflushed_are_found_again(
+    backend: Backend, catalog: Catalog, upkeep: Upkeep
+) -> None:
     crawl = seeded(catalog, A)
     dead = Session(backend)
     dead.load()
@@ -115,14 +117,20 @@ def test_steering_is_acknowledged_by_every_living_session(backend: Backend, cata
     assert catalog.acknowledged(version)
 
 
-def test_time_is_counted_while_running_only(backend: Backend, catalog: Catalog) -> None:
+def test_time_is_counted_while_it_runs_and_somebody_works(backend: Backend, catalog: Catalog) -> None:
     crawl = seeded(catalog, A)
+    session = Session(backend)
     backend.clock.advance(1000)
     catalog.steer(crawl.id, CrawlState.PAUSED)
     backend.clock.advance(50_000)
     catalog.steer(crawl.id, CrawlState.RUNNING)
     backend.clock.advance(500)
     assert catalog.crawl(crawl.id).active_ms == 1500
+    session.flush()
+    backend.kill(session.frontier)
+    backend.clock.advance(50_000)
+    catalog.steer(crawl.id, CrawlState.PAUSED)
+    assert catalog.crawl(crawl.id).active_ms == 1500, "nobody worked after the last flush"
 
 
 @pytest.mark.requirement("A-27", "S-05")
@@ -132,7 +140,9 @@ def test_cancel_ends_every_open_row_in_chunks(backend: Backend, catalog: Catalog
     session = Session(backend)
     session.load(window=1)
     row = session.row(A)
-    session.flush(retries=[Retry(row.id, crawl.id, 3_600_000, 1, 0, "timeout")], released=session.releases(in_ms=900_000))
+    session.flush(
+        retries=[Retry(row.id, crawl.id, 3_600_000, 1, 0, "timeout")], released=session.releases(in_ms=900_000)
+    )
     catalog.steer(crawl.id, CrawlState.PAUSED)
     session.load()
     catalog.steer(crawl.id, CrawlState.ENDING, Reason.CANCELLED)
@@ -213,7 +223,9 @@ def test_max_pages_is_never_exceeded_and_met_exactly(backend: Backend, catalog: 
     found = states(catalog, crawl)
     assert list(found.values()).count(UrlState.VISITED) == 37
     assert set(found.values()) == {UrlState.VISITED, UrlState.EXCLUDED}
-    assert {row.reason for row in all_urls(catalog, crawl).values() if row.state is UrlState.EXCLUDED} == {"limit_pages"}
+    assert {row.reason for row in all_urls(catalog, crawl).values() if row.state is UrlState.EXCLUDED} == {
+        "limit_pages"
+    }
     assert catalog.check() == []
 
 

@@ -144,7 +144,9 @@ def test_a_hosts_clock_survives_its_owner(backend: Backend, catalog: Catalog) ->
     heir.flush(clocks=[HostClock("a.test", 0, 1000, pace, "", 10)])
     row = catalog.host("a.test")
     assert row is not None
-    assert (row.addresses, row.requests, row.rest_reason) == ("127.0.0.1", 10, ""), "addresses stay until there are new ones"
+    assert (row.addresses, row.requests, row.rest_reason) == ("127.0.0.1", 10, ""), (
+        "addresses stay until there are new ones"
+    )
 
 
 def test_an_unknown_host_may_be_asked_at_once(backend: Backend, catalog: Catalog) -> None:
@@ -164,7 +166,10 @@ def test_robots_survive_their_fetcher_for_every_origin_of_the_host(backend: Back
     backend.kill(session.frontier)
     backend.clock.advance(500)
     robots = Session(backend).flush(new_queues=10, window=10).hosts["a.test"].robots
-    assert {record.origin: record.expires_in_ms for record in robots} == {"http://a.test": 59_500, "https://www.a.test": 500}
+    assert {record.origin: record.expires_in_ms for record in robots} == {
+        "http://a.test": 59_500,
+        "https://www.a.test": 500,
+    }
     stored = catalog.robots("https://www.a.test")
     assert stored is not None
     assert (stored.access, stored.failures, stored.detail) == ("hold", 2, "timeout")

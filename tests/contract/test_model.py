@@ -12,7 +12,14 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from nephila.errors import DiskFull, Fenced
 from nephila.frontier.store import Batch, Crawl, Flushed, Outcome, Release, Retry, Row, Window
@@ -146,7 +153,9 @@ class StoreMachine(RuleBasedStateMachine):
             if outcome := self.outcome(session, which, state, children):
                 last = release and which == len(ends) - 1
                 wanted = dict.fromkeys(self.max_pages, 0)
-                batch = session.batch(outcomes=[outcome], released=session.releases() if last else [], grants_wanted=wanted)
+                batch = session.batch(
+                    outcomes=[outcome], released=session.releases() if last else [], grants_wanted=wanted
+                )
                 session.send(batch)
                 self.committed(batch)
                 self.done.append(outcome)
@@ -301,9 +310,11 @@ class StoreMachine(RuleBasedStateMachine):
         if state is not expected:
             assert expected is UrlState.QUEUED, f"{key} was {expected} and is {state}"
             assert state in ENDED_BY_STORE
-            assert self.catalog.crawl(key[0]).state in (CrawlState.ENDING, CrawlState.CANCELLED, CrawlState.COMPLETED) or (
-                (key[0], host) in self.dead
-            ), f"{key} ended by itself"
+            assert self.catalog.crawl(key[0]).state in (
+                CrawlState.ENDING,
+                CrawlState.CANCELLED,
+                CrawlState.COMPLETED,
+            ) or ((key[0], host) in self.dead), f"{key} ended by itself"
             self.expected[key] = state
 
     @invariant()
@@ -314,7 +325,10 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def what_the_store_thinks_is_held_is_held(self) -> None:
         shown = {
-            (row.held_by, crawl, row.host) for crawl in self.crawls for row in self.catalog.queues(crawl, 1000) if row.held_by
+            (row.held_by, crawl, row.host)
+            for crawl in self.crawls
+            for row in self.catalog.queues(crawl, 1000)
+            if row.held_by
         }
         for session in self.sessions:
             held = {(session.id, window.crawl, window.host) for window in session.held.values()}
@@ -357,13 +371,17 @@ class StoreMachine(RuleBasedStateMachine):
             self.backend.clock.advance(1000)
         else:
             raise AssertionError("a crawl does not end")
-        assert all(row.state.terminal for crawl in self.crawls.values() for row in all_urls(self.catalog, crawl).values())
+        assert all(
+            row.state.terminal for crawl in self.crawls.values() for row in all_urls(self.catalog, crawl).values()
+        )
         self.rows_are_as_the_model_has_them()
         self.limits_hold()
 
     def _ending(self, worker: Session, answer: Flushed) -> Batch:
         outcomes = [
-            ended(row, self.crawls[window.crawl], state=UrlState.NOT_FOUND) for window in answer.windows for row in window.rows
+            ended(row, self.crawls[window.crawl], state=UrlState.NOT_FOUND)
+            for window in answer.windows
+            for row in window.rows
         ]
         batch = worker.batch(outcomes=outcomes, released=worker.releases())
         self.committed(batch)

@@ -157,7 +157,10 @@ def test_a_failure_at_any_statement_changes_nothing_and_the_batch_can_be_sent_ag
             assert failures < 500
     assert failures > 15, "the faults were not injected"
     assert not answer.repeated
-    assert sorted(row.url for window in answer.windows for row in window.rows) == ["http://a.test/x", "http://new.test/"]
+    assert sorted(row.url for window in answer.windows for row in window.rows) == [
+        "http://a.test/x",
+        "http://new.test/",
+    ]
     after = catalog.tallies(crawl.id)
     assert (after["urls"], after["visited"], after["bytes"]) == (4, 1, 7)
     assert catalog.refusals(crawl.id) == [("other.test", "scope", 3)]

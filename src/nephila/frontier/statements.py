@@ -18,7 +18,7 @@ def statements(database: str, file: str) -> dict[str, str]:
 
 @cache
 def repeated(sql: str, rows: int) -> str:
-    """A statement whose VALUES row stands `rows` times: one call for many rows, so that the flush thread hands the GIL over once."""
+    """A statement whose VALUES row stands `rows` times: the flush thread hands the GIL over once for many rows."""
     start = sql.index("VALUES (") + len("VALUES ")
     end = sql.index(")", start) + 1
     return sql[:start] + ",".join([sql[start:end]] * rows) + sql[end:]
@@ -27,4 +27,8 @@ def repeated(sql: str, rows: int) -> str:
 def migrations(database: str) -> list[str]:
     """The numbered schema files, in order; their count is the schema's version."""
     folder = files("nephila.frontier").joinpath("sql", database)
-    return [entry.read_text() for entry in sorted(folder.iterdir(), key=lambda entry: entry.name) if entry.name[:4].isdigit()]
+    return [
+        entry.read_text()
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name[:4].isdigit()
+    ]

@@ -1,10 +1,11 @@
 """The seam to the database: three protocols, split by caller, lists in and lists out.
 
-`Frontier` is the worker's, `Upkeep` may run anywhere, `Catalog` serves the command line and the API. They are synchronous: the worker calls them from
-its flush thread, so a slow database never blocks the event loop. tests/contract is their real definition.
+`Frontier` is the worker's, `Upkeep` may run anywhere, `Catalog` serves the command line and the API. They are synchronous:
+the worker calls them from its flush thread, so a slow database never blocks the event loop. tests/contract is their real
+definition.
 
-All times that cross this seam are RELATIVE milliseconds ("in 1,500 ms"), so that a worker's wrong wall clock can break neither a lease nor a host's
-rest; the store adds its own clock. Stamps that are only shown (fetched_at) are absolute.
+All times that cross this seam are RELATIVE milliseconds ("in 1,500 ms"), so that a worker's wrong wall clock can break
+neither a lease nor a host's rest; the store adds its own clock. Stamps that are only shown (fetched_at) are absolute.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from nephila.profiles import CrawlSettings
 OPEN_COUNT_MAX = 100_000  # a host's queue is counted only so far when it is shown
 
 
-# --- what a worker says and hears ---------------------------------------------------------------------------------------------------
+# --- what a worker says and hears -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class Refill:
 
 @dataclass(slots=True)
 class Batch:
-    """Everything one flush commits, and what it asks for. `seq` makes it repeatable: the same batch may be sent again after any error."""
+    """Everything one flush commits, and what it asks for. `seq` makes it repeatable: it may be sent again after any error."""
 
     seq: int
     outcomes: list[Outcome] = field(default_factory=list)
@@ -123,7 +124,9 @@ class Batch:
     clocks: list[HostClock] = field(default_factory=list)
     robots: list[RobotsRecord] = field(default_factory=list)
     released: list[Release] = field(default_factory=list)
-    deaths: list[tuple[int, str]] = field(default_factory=list)  # queue, reason (host_dead, limit_host): the store ends its rows in chunks
+    deaths: list[tuple[int, str]] = field(
+        default_factory=list
+    )  # queue, reason (host_dead, limit_host): the store ends its rows in chunks
     tallies: dict[tuple[int, str], int] = field(default_factory=dict)
     refusals: dict[tuple[int, str, str], int] = field(default_factory=dict)
     joined_hosts: list[tuple[int, str]] = field(default_factory=list)
@@ -194,7 +197,7 @@ class Frontier(Protocol):
         """All crawls that are not over."""
 
 
-# --- upkeep -------------------------------------------------------------------------------------------------------------------------
+# --- upkeep ---------------------------------------------------------------------------------------------------------
 
 
 class Upkeep(Protocol):
@@ -214,7 +217,7 @@ class Upkeep(Protocol):
         """An abandoned file was looked after; so many torn bytes were cut off."""
 
 
-# --- the catalogue ------------------------------------------------------------------------------------------------------------------
+# --- the catalogue --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,24 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-IDLE_WEIGHT = (
-    2.0**-10
-)  # of a partition without load: where there is no load at all, shares go by count (exactly: a power of two)
+# Of a partition without load: where there is none at all, shares go by count (exactly: a power of two).
+IDLE_WEIGHT = 2.0**-10
 IMBALANCE = 1.2  # times the fair load: below it nothing moves, since moving costs a pause of its hosts
 
 
 @dataclass(slots=True)
 class Lease:
-    """What a session owns after renewing. `forced` holds when a partition was taken from a dead session: its hosts first rest a full delay."""
+    """What a session owns after renewing. Hosts of a partition taken from a dead session first rest a full delay."""
 
-    partitions: dict[int, int | None] = field(
-        default_factory=dict
-    )  # partition -> ms since it was forced, None: handed over in peace
+    # partition -> ms since it was last taken from a dead session, None: never
+    partitions: dict[int, int | None] = field(default_factory=dict)
     give: list[int] = field(default_factory=list)  # to hand back as soon as nothing of theirs is in flight
     workers: int = 1
-    valid_ms: float | None = (
-        None  # requests may start so long, counted from before the renewal was sent; None: as long as the process lives
-    )
+    # Requests may start so long, counted from before the renewal was sent; None: as long as the process lives.
+    valid_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ KNOWN_MAX = 500_000  # keys a crawl remembers, 16 bytes each (some 45 MB in a se
 
 
 class KnownKeys:
-    """Keys that a commit inserted or met. It only saves writes and never decides; the older half is forgotten when full."""
+    """Keys that a commit inserted or met. It saves writes and never decides; when full, the older half is forgotten."""
 
     __slots__ = ("_new", "_old")
 

@@ -1,4 +1,4 @@
-"""What visits have brought and the next flush will commit. Filled by the event loop; a cut is handed to the flush thread whole."""
+"""What visits have brought and the next flush will commit. The event loop fills it; a cut goes to the flush thread."""
 
 import hashlib
 from collections import Counter
@@ -45,6 +45,9 @@ class Pending:
 
     def __len__(self) -> int:
         return len(self.finished) + len(self.retries)
+
+    def url_ids(self) -> set[int]:
+        return {done.outcome.url_id for done in self.finished} | {retry.url_id for _, retry in self.retries}
 
     def end(
         self,

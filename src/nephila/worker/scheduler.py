@@ -46,7 +46,6 @@ class Host:
 
     __slots__ = (
         "addresses",
-        "dirty",
         "entry",
         "gates",
         "in_flight",
@@ -75,7 +74,6 @@ class Host:
         self.turn: deque[int] = deque()  # crawls, the next one first
         self.gates: dict[str, RobotsGate] = {}
         self.addresses = ("", "")  # found by DNS: addresses, CNAME chain
-        self.dirty = False  # its clock has changed since the last flush
 
     def add(self, queue: Queue) -> None:
         self.queues[queue.crawl.id] = queue
@@ -110,6 +108,7 @@ class Scheduler:
         self.hosts: dict[str, Host] = {}
         self.queues: dict[int, Queue] = {}
         self.rows = 0  # waiting in windows
+        self._dirty: set[Host] = set()  # whose clock has changed since it was last written
         self._heap: list[tuple[float, int, Host]] = []
         self._order = count()
 
@@ -190,14 +189,14 @@ class Scheduler:
         """Where several requests may be in flight the delay counts from starts."""
         host.in_flight += 1
         host.requests += 1
-        host.dirty = True
+        self._dirty.add(host)
         host.next_tick = max(host.next_tick, now + gap)
         self.refresh(host)
 
     def finished(self, host: Host, now: float, gap: float) -> None:
         """Of a single request it counts from the end."""
         host.in_flight -= 1
-        host.dirty = True
+        self._dirty.add(host)
         if host.in_flight_max() == 1:
             host.next_tick = max(host.next_tick, now + gap)
         self.refresh(host)
@@ -205,8 +204,13 @@ class Scheduler:
     def rest(self, host: Host, until: float, reason: str) -> None:
         host.rest_reason = reason
         host.next_tick = max(host.next_tick, until)
-        host.dirty = True
+        self._dirty.add(host)
         self.refresh(host)
+
+    def take_dirty(self) -> list[Host]:
+        """Hosts whose clock is to be written."""
+        dirty, self._dirty = self._dirty, set()
+        return list(dirty)
 
     def resting(self, beyond: float) -> Iterator[Host]:
         """Hosts whose next time is far away: their memory is worth more than their place in it."""

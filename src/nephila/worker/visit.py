@@ -14,28 +14,24 @@ from nephila.extract.parse_pool import ParseFailure, ParsePool
 from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.body import decode_body
 from nephila.fetch.fetcher import Fetcher, FetchRequest, FetchResult
-from nephila.frontier.store import RobotsRecord, Row
+from nephila.frontier.store import Row
 from nephila.log import VisitLog
 from nephila.models import Child, Kind, PageRecord, Reason, Refusal, UrlState
 from nephila.policy.classify import Verdict, classify_error, classify_http
 from nephila.policy.politeness import blames_host, on_failure, on_success
 from nephila.policy.priority import priority_of
 from nephila.policy.retry import next_try, retry_after_of
-from nephila.profiles import RedirectMode, RobotsOnError, ScopeMode
-from nephila.robots.access import ROBOTS_HOPS_MAX, RobotsAccess, access_of
+from nephila.profiles import RedirectMode, ScopeMode
 from nephila.urls.admission import Found
-from nephila.urls.identity import host_of, hostname_of, origin_of, url_key
-from nephila.urls.normalize import parse
+from nephila.urls.identity import host_of, hostname_of, origin_of
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.pending import Pending
-from nephila.worker.robots_gate import PENDING, PENDING_MS_MAX, RobotsGate, hold_ms
 from nephila.worker.scheduler import Host, Queue
 
 CRASHES_ALONE = 3  # after so many a page is parsed alone in a helper
 CRASHES_MAX = 6  # after so many it ends as failed/poison
 CRASH_RETRY_MS = 1000
 SLOW_TREE_MS = 20.0  # a tree that took longer may be so large that reading it would hold the loop up
-ROBOTS_BYTES_MAX = 512_000  # RFC 9309: at least 500 KiB
 JOINING = (ScopeMode.SAME_HOST, ScopeMode.SAME_DOMAIN)
 
 
@@ -74,31 +70,31 @@ class Visitor:
         self.log = log
 
     async def visit(self, host: Host, queue: Queue, row: Row) -> None:
-        result = await self._fetch(host, queue, row.url)
+        result = await self.fetch(host, queue, row.url)
         hops = row.hops
         while target := self._inline_target(queue.crawl, host, row, result, hops):
             hops += 1
             if not await self.site.next_turn(host, queue.crawl):
                 return self._retry_or_end(queue, row, result, Verdict(UrlState.FAILED, Reason.RESET, retryable=True), 0)
-            result = await self._fetch(host, queue, target)
+            result = await self.fetch(host, queue, target)
         verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
         retry_after = (
             retry_after_of(result.status or 0, result.header("retry-after"), self.site.clock.now_ms())
             if result.status
             else None
         )
-        dead = self._judge_host(host, queue, result, verdict, retry_after)
+        dead = self.judge_host(host, queue, result, verdict, retry_after)
         if verdict.retryable and not dead:
             return self._retry_or_end(queue, row, result, verdict, retry_after)
         if verdict.state is UrlState.REDIRECTED:
             return self._redirect(queue, row, result)
         if verdict.state is not UrlState.VISITED:
-            return self._end(queue, row, result, verdict.state, verdict.reason)
+            return self.end(queue, row, result, verdict.state, verdict.reason)
         return await self._read(queue, row, result)
 
     # --- the request and what it says of the host
 
-    async def _fetch(
+    async def fetch(
         self, host: Host, queue: Queue, url: str, timeout_ms: int | None = None, bytes_max: int | None = None
     ) -> FetchResult:
         crawl = queue.crawl
@@ -115,7 +111,7 @@ class Visitor:
         tallies[crawl.id, "bytes"] += len(result.body)
         return result
 
-    def _judge_host(
+    def judge_host(
         self, host: Host, queue: Queue, result: FetchResult, verdict: Verdict, retry_after: int | None
     ) -> bool:
         """Pace, rest and death of the host; true: this crawl gives the host up."""
@@ -142,7 +138,7 @@ class Visitor:
         if decision.retry:
             self.site.pending.retry(queue, row, decision.at_ms - now, verdict.reason)
         else:
-            self._end(queue, row, result, verdict.state, verdict.reason)
+            self.end(queue, row, result, verdict.state, verdict.reason)
 
     # --- redirects
 
@@ -166,7 +162,7 @@ class Visitor:
         crawl, location = queue.crawl, result.header("location")
         settings = crawl.settings.redirects
         if not location:
-            return self._end(queue, row, result, UrlState.REDIRECTED, Reason.REDIRECT_INVALID)
+            return self.end(queue, row, result, UrlState.REDIRECTED, Reason.REDIRECT_INVALID)
         judgement = crawl.admission.judge(location, result.url, row.depth)
         target, reason = judgement.url or location, Reason.NONE
         found = judgement.found
@@ -196,7 +192,7 @@ class Visitor:
             if found and settings.mode is not RedirectMode.RECORD
             else []
         )
-        return self._end(queue, row, result, UrlState.REDIRECTED, reason, redirect_to=target, children=children)
+        return self.end(queue, row, result, UrlState.REDIRECTED, reason, redirect_to=target, children=children)
 
     # --- the page
 
@@ -207,14 +203,14 @@ class Visitor:
         content = None if decoded.body is result.body else decoded.body
         content_type = result.header("content-type")
         if not is_html(content_type, decoded.body):
-            return self._end(queue, row, result, UrlState.VISITED, content=content, body_bytes=len(decoded.body))
+            return self.end(queue, row, result, UrlState.VISITED, content=content, body_bytes=len(decoded.body))
         tags = tuple(value for name, value in headers if name.lower() == "x-robots-tag")
         job = PageJob(decoded.body, result.url, content_type, row.depth + 1, True, tags)
         reading = await self._reading(crawl, row, job)
         if isinstance(reading, ParseFailure):
             return self._crashed(queue, row, result, reading)
         children = self._children(queue, row, reading)
-        self._end(
+        self.end(
             queue,
             row,
             result,
@@ -273,7 +269,7 @@ class Visitor:
     def _crashed(self, queue: Queue, row: Row, result: FetchResult, failure: ParseFailure) -> None:
         crashes = max(row.crashes, CRASHES_ALONE) + 1
         if crashes >= CRASHES_MAX:
-            self._end(
+            self.end(
                 queue, row, result, UrlState.FAILED, Reason.POISON, error=f"its parser {failure.kind}: {failure.detail}"
             )
         else:
@@ -281,7 +277,7 @@ class Visitor:
 
     # --- the outcome
 
-    def _end(
+    def end(
         self,
         queue: Queue,
         row: Row,
@@ -332,108 +328,6 @@ class Visitor:
             self.log.url_crawled(
                 row.url, queue.crawl.id, row.id, result.status, state, result.timing.total_ms, links, len(result.body)
             )
-
-    # --- robots.txt
-
-    async def fetch_robots(self, host: Host, queue: Queue, origin: str) -> None:
-        """By the owner of the host, on its clock, before the first page of the origin. A hop to another host becomes a row there."""
-        crawl, url = queue.crawl, origin + "/robots.txt"
-        for hop in range(ROBOTS_HOPS_MAX + 1):
-            result = await self._fetch(host, queue, url, crawl.settings.robots.timeout_ms, ROBOTS_BYTES_MAX)
-            target = robots_target(result)
-            if target is None or hop == ROBOTS_HOPS_MAX:
-                break
-            if host_of(target) != host.key:
-                return self._ask_elsewhere(host, queue, origin, target, hop + 1)
-            if not await self.site.next_turn(host, queue.crawl):
-                return None
-            url = target
-        return self._answer_robots(host, queue, origin, result)
-
-    async def visit_robots(self, host: Host, queue: Queue, row: Row) -> None:
-        """A robots.txt that another origin (row.raw) redirected to: its answer is stored for that origin."""
-        crawl, origin = queue.crawl, row.raw or origin_of(row.url)
-        result = await self._fetch(host, queue, row.url, crawl.settings.robots.timeout_ms, ROBOTS_BYTES_MAX)
-        target = robots_target(result)
-        children: list[Child] = []
-        if target is not None and row.hops < ROBOTS_HOPS_MAX:
-            children = [robots_child(crawl.id, origin, target, row.hops + 1)]
-        else:
-            self.site.pending.robots[origin] = self._robots_record(crawl, origin, result, failures=0)
-        verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
-        self._end(queue, row, result, verdict.state, verdict.reason, children=children, redirect_to=target)
-
-    def _ask_elsewhere(self, host: Host, queue: Queue, origin: str, target: str, hops: int) -> None:
-        gate = RobotsGate(origin, PENDING, self.site.clock.tick_ms() + PENDING_MS_MAX)
-        host.gates[origin] = gate
-        record = RobotsRecord(
-            origin, host.key, PENDING, None, b"", PENDING_MS_MAX, 0, f"redirected to {target}", self.site.clock.now_ms()
-        )
-        self.site.pending.robots[origin] = record
-        self.site.pending.children.append(robots_child(queue.crawl.id, origin, target, hops))
-
-    def _answer_robots(self, host: Host, queue: Queue, origin: str, result: FetchResult) -> None:
-        crawl, settings = queue.crawl, queue.crawl.settings.robots
-        if result.error is Reason.NXDOMAIN and self._judge_host(
-            host, queue, result, classify_error(result.error), None
-        ):
-            return  # there is no such host
-        before = host.gates.get(origin)
-        failures = (before.failures if before else 0) + 1
-        record = self._robots_record(crawl, origin, result, failures)
-        now = self.site.clock.tick_ms()
-        if record.access != RobotsAccess.HOLD:
-            on_success(host.pace, result.timing.total_ms)
-        elif before is not None and before.file is not None and failures < settings.attempts_max:
-            # A copy from before stays in force while the new one cannot be had.
-            before.failures, before.expires_tick = failures, now + hold_ms(settings, failures)
-            return
-        elif failures < settings.attempts_max:
-            self.site.rest(host, hold_ms(settings, failures), "robots_unreachable")
-        self.site.pending.robots[origin] = record
-        host.gates[origin] = RobotsGate.of(record, now)
-        delays = [
-            delay for other in host.gates.values() if (delay := other.crawl_delay_ms(crawl.product_token)) is not None
-        ]
-        host.pace.crawl_delay_ms = max(delays, default=None)
-        self.site.rest(
-            host, host.delay_ms(), host.rest_reason
-        )  # the request for robots.txt counts, too, by the delay it has told
-
-    def _robots_record(self, crawl: LiveCrawl, origin: str, result: FetchResult, failures: int) -> RobotsRecord:
-        settings = crawl.settings.robots
-        torn = result.truncated in ("time", "disconnect") and settings.on_error is RobotsOnError.RFC9309
-        access = access_of(None if torn else result.status, settings.on_error)
-        body = (
-            decode_body(result.headers(), result.body, ROBOTS_BYTES_MAX).body if access is RobotsAccess.RULES else b""
-        )
-        failures = failures if access is RobotsAccess.HOLD else 0
-        detail = result.detail or f"status {result.status}"
-        expires = settings.cache_seconds * 1000
-        return RobotsRecord(
-            origin,
-            host_of(origin + "/"),
-            access,
-            result.status,
-            body,
-            expires,
-            failures,
-            detail,
-            self.site.clock.now_ms(),
-        )
-
-
-def robots_target(result: FetchResult) -> str | None:
-    """Where a robots.txt was redirected to, as an absolute http(s) URL."""
-    if result.status is None or classify_http(result.status).state is not UrlState.REDIRECTED:
-        return None
-    target = parse(result.header("location") or "", result.url)
-    return target.partition("#")[0] if target and target.startswith(("http://", "https://")) else None
-
-
-def robots_child(crawl: int, origin: str, target: str, hops: int) -> Child:
-    key = url_key(f"robots of {origin}: {target}")
-    return Child(crawl, host_of(target), key, target, 0, priority_of(0, Kind.ROBOTS), None, origin, Kind.ROBOTS, hops)
 
 
 def packed_links(found: list[Found]) -> dict[str, bytes]:

@@ -1,6 +1,7 @@
-"""A worker: one process, one event loop, one flush thread. It owns partitions, holds windows of their hosts' URLs, and visits them.
+"""A worker: one process, one event loop, one flush thread. It owns partitions and visits the URLs of their hosts.
 
-Everything here runs on the event loop but `_flush_cut` and the calls of the store, which run in the flush thread, one at a time.
+Everything here runs on the event loop but `_flush_cut` and the calls of the store: these run in the flush thread, one
+at a time.
 """
 
 import asyncio
@@ -13,35 +14,31 @@ from typing import Any, TypeVar
 
 from nephila import log as logs
 from nephila.archive.writer import ArchiveWriter
+from nephila.blackbox import BlackBox, Slot
 from nephila.clock import Clock
 from nephila.errors import Fenced, StoreUnavailable
 from nephila.extract.parse_pool import ParsePool
 from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.fetcher import Fetcher
 from nephila.fetch.resolver import Resolver
-from nephila.frontier.store import Batch, Flushed, Frontier, HostRecord, Refill, Release, Row, Window, WorkerInfo
+from nephila.frontier.store import Batch, Flushed, Frontier, Row, WorkerInfo
 from nephila.log import VisitLog, worker_log
 from nephila.models import Kind, Reason, UrlState
-from nephila.policy.balance import Lease
 from nephila.profiles import AtMaxDepth, RobotsMode
 from nephila.settings import ProcessSettings, usable_cores
-from nephila.urls.identity import hostname_of, origin_of, partition_of
-from nephila.blackbox import BlackBox, Slot
+from nephila.urls.identity import hostname_of, origin_of
 from nephila.worker.crawls import LiveCrawl
-from nephila.worker.pending import Cut, Pending, archive, learn_keys
-from nephila.worker.robots_gate import PENDING_LOOK_MS, Need, RobotsGate
-from nephila.worker.scheduler import Host, Queue, Scheduler
+from nephila.worker.holdings import Holdings
+from nephila.worker.pending import Cut, Pending, archive
+from nephila.worker.robots_gate import Need, RobotsGate
+from nephila.worker.robots_visit import RobotsVisitor
+from nephila.worker.scheduler import Host, Queue
 from nephila.worker.visit import Aborted, Visitor
 
 T = TypeVar("T")
 
 LEASE_EVERY_MS = 1000.0
 IDLE_MS_MIN, IDLE_MS_MAX = 100.0, 1000.0  # between two looks for work when there is none; doubles
-WINDOW_MIN, WINDOW_MAX = 16, 2048  # rows of a host held in memory; doubles while they do not last a flush
-QUEUES_PER_LOAD = 256
-ROWS_MAX = 100_000  # held in all windows: some 30 MB
-LONG_REST_MS = 60_000.0  # a host that rests longer gives its memory back
-EVICT_EVERY_MS = 5000.0
 FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
 DRAIN_MS = 8000.0  # for requests in flight when the worker stops
 RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
@@ -69,11 +66,8 @@ class Worker:
         self.blackbox = blackbox
         self.report = report
         self.id = 0
-        self.pending = Pending()
-        self.scheduler = Scheduler()
-        self.crawls: dict[int, LiveCrawl] = {}
+        self.crawls: dict[int, LiveCrawl] = {}  # outlives a session: what is known to be stored stays known
         self.visiting: dict[int, int] = {}  # url id -> since
-        self.touched: set[Queue] = set()  # queues to look at in the next cut
         self.stopping = self.aborting = False
         self.fetching = 0
         self.fenced = 0  # batches that were refused
@@ -87,15 +81,13 @@ class Worker:
         self._reset_session()
 
     def _reset_session(self) -> None:
+        self.pending = Pending()
+        self.held = Holdings(self.settings, self.crawls)
+        self.scheduler = self.held.scheduler
         self._seq = 0
-        self._control = -1
-        self._parts: dict[int, int | None] = {}
         self._leased_tick = -FOREVER
         self._right_until = FOREVER
-        self._giving: set[int] = set()
-        self._evicted_tick = 0.0
         self._idle_ms = IDLE_MS_MIN
-        self._lost_answer = False
         self._stalled = False
         self._writer: ArchiveWriter | None = None
 
@@ -139,6 +131,7 @@ class Worker:
         self._reset_session()
         self.id = await self._call(self.store.join, self.info)
         self.visitor = Visitor(self, self.fetcher, self.thread, self.pool, VisitLog(worker_log(str(self.id))))
+        self.robots = RobotsVisitor(self.visitor)
         self._writer = self._new_writer()
         while not (self.stopping and not self._tasks and not len(self.pending)):
             await self._until_flush_due()
@@ -165,8 +158,6 @@ class Worker:
         if self._writer is not None:
             self._writer.discard()
             self._writer.close()
-        self.pending, self.scheduler = Pending(), Scheduler()
-        self.touched.clear()
         for crawl in self.crawls.values():
             crawl.outstanding.clear()
             crawl.granted = 0
@@ -211,78 +202,15 @@ class Worker:
         """Take what has gathered and say what is wanted."""
         now = self.clock.tick_ms()
         self._seq += 1
-        batch = Batch(self._seq, control_seen=self._control, in_flight=list(self.visiting.items()))
-        if now - self._evicted_tick > EVICT_EVERY_MS:
-            self._evict(now)
-        released = self._released_and_refilled(batch, now)
-        batch.hand_back = self._handed_back(released)
-        hosts = [host for host in self.scheduler.hosts.values() if host.dirty]
-        for host in hosts:
-            host.dirty = False
-        if self.stopping:
-            batch.refills = []
-        elif (
-            self.fetching < self.settings.concurrency
-            and self.scheduler.rows < ROWS_MAX
-            and len(self.scheduler.hosts) < self.settings.hosts_max
-        ):
-            batch.new_queues, batch.window = QUEUES_PER_LOAD, WINDOW_MIN
-            batch.next_due = not self._tasks
-        if self._lost_answer:
-            batch.holding = list(self.scheduler.queues)
-        self._want_grants(batch)
+        batch = Batch(self._seq, in_flight=list(self.visiting.items()), next_due=not self._tasks)
+        hungry = self.fetching < self.settings.concurrency and not self.stopping
+        released = self.held.ask(batch, self.pending, now, hungry=hungry)
+        hosts = self.scheduler.take_dirty()
         pending, self.pending = self.pending, Pending()
         return pending.cut(batch, hosts, released, now)
 
-    def _released_and_refilled(self, batch: Batch, now: float) -> list[tuple[Queue, Release]]:
-        released: list[tuple[Queue, Release]] = []
-        again: set[Queue] = set()
-        for queue in self.touched:
-            if self.scheduler.queues.get(queue.id) is not queue:
-                continue  # it went back, and may be held anew
-            waiting = len(queue.rows)
-            if queue.leaving or (not waiting and not queue.more):
-                if queue.in_flight:
-                    continue  # it is touched again when that ends
-                queue.leaving = queue.leaving or "empty"
-                released.append((queue, Release(queue.id, self._rest_of(queue, now), queue.fetched)))
-            elif queue.more and waiting <= queue.window // 2:
-                batch.refills.append(Refill(queue.id, len(queue.held) + queue.window))
-                again.add(queue)
-        self.touched = again
-        return released
-
-    def _rest_of(self, queue: Queue, now: float) -> int:
-        rest = queue.host.next_tick - now
-        if queue.leaving == Need.WAIT.name:
-            rest = max(rest, PENDING_LOOK_MS)
-        return int(rest) if rest > 0 and queue.leaving != "empty" else 0
-
-    def _want_grants(self, batch: Batch) -> None:
-        ending = {done.outcome.url_id for done in self.pending.finished} | {
-            retry.url_id for _, retry in self.pending.retries
-        }
-        for crawl in self.crawls.values():
-            if crawl.limited:
-                waiting = (
-                    sum(len(queue.rows) for queue in self.scheduler.queues.values() if queue.crawl is crawl)
-                    if crawl.running
-                    else 0
-                )
-                batch.grants_wanted[crawl.id] = len(crawl.outstanding - ending) + min(
-                    waiting, self.settings.concurrency
-                )
-
-    def _handed_back(self, released: list[tuple[Queue, Release]]) -> list[int]:
-        """Partitions to give whose every queue is on its way back."""
-        if not self._giving:
-            return []
-        leaving = {queue.id for queue, _ in released}
-        held = {queue.host.part for queue in self.scheduler.queues.values() if queue.id not in leaving}
-        return sorted(self._giving - held)
-
     async def _commit(self, cut: Cut) -> Flushed | None:
-        """The same batch until the store has it. None: we are stopping and it still does not answer; its rows stay open."""
+        """The same batch until the store has it. None: we are stopping and it does not answer; its rows stay open."""
         wait = RETRY_MS_MIN
         while True:
             try:
@@ -315,119 +243,14 @@ class Worker:
     # --- the answer
 
     async def _apply(self, cut: Cut, answer: Flushed) -> None:
-        self._lost_answer = answer.repeated
-        if answer.control != self._control:
-            await self._refresh_crawls(answer.control)
-        learn_keys(cut, self.crawls)
-        self._settle(cut)
-        for queue in cut.released:
-            self.scheduler.remove_queue(queue)
-        for part in cut.batch.hand_back:
-            self._giving.discard(part)
-            self._parts.pop(part, None)
-        limits = {refill.queue: refill.limit for refill in cut.batch.refills}
-        for window in answer.refills:
-            self._refill(window, limits[window.queue])
-        for queue_id in answer.arrived:
-            self._more(self.scheduler.queues.get(queue_id))
-        now = self.clock.tick_ms()
-        for window in answer.windows:
-            self._add_window(window, answer.hosts[window.host], now)
+        if answer.control != self.held.control:
+            self.held.see_crawls(await self._call(self.store.controls), answer.control)
+        self.held.take(cut, answer, self.clock.tick_ms())
         if answer.windows or answer.refills:
             self._idle_ms = IDLE_MS_MIN
         elif answer.next_due_in_ms is not None:
             self._idle_ms = max(1.0, min(self._idle_ms, answer.next_due_in_ms))
-        self._take_grants(answer)
         self._kick()
-
-    def _settle(self, cut: Cut) -> None:
-        """What is committed is no longer held; queues that got children may have more."""
-        for done in cut.finished:
-            done.queue.held.discard(done.outcome.url_id)
-            done.queue.crawl.outstanding.discard(done.outcome.url_id)
-            self.touched.add(done.queue)
-            for child in done.outcome.children:
-                host = self.scheduler.hosts.get(child.host)
-                if host is not None:
-                    self._more(host.queues.get(child.crawl))
-        for queue, url_id in cut.retried:
-            queue.held.discard(url_id)
-            queue.crawl.outstanding.discard(url_id)
-            self._more(queue)
-
-    def _more(self, queue: Queue | None) -> None:
-        if queue is not None:
-            queue.more = True
-            self.touched.add(queue)
-
-    def _refill(self, window: Window, limit: int) -> None:
-        queue = self.scheduler.queues.get(window.queue)
-        if queue is None or queue.leaving:
-            return
-        if len(queue.rows) <= queue.window // 4:
-            queue.window = min(queue.window * 2, WINDOW_MAX)
-        self.scheduler.add_rows(queue, window.rows)
-        queue.more = len(window.rows) >= limit
-        self.touched.add(queue)
-
-    def _add_window(self, window: Window, record: HostRecord, now: float) -> None:
-        crawl = self.crawls.get(window.crawl)
-        if crawl is None:
-            self._lost_answer = True  # it ended meanwhile: the next flush frees what we do not hold
-            return
-        host = self.scheduler.hosts.get(window.host) or self._new_host(window.host, record, now)
-        queue = Queue(window.queue, crawl, host, window.fetched)
-        queue.window = WINDOW_MIN
-        self.scheduler.add_queue(queue, window.rows)
-        self.touched.add(queue)
-        forced = self._parts.get(host.part)
-        if forced is not None:
-            # The last owner died: it may have asked this host just before.
-            host.next_tick = max(host.next_tick, now - forced + host.delay_ms())
-            self.scheduler.refresh(host)
-        if host.part in self._giving or host.next_tick - now > LONG_REST_MS:
-            self._send_back(queue, "rest")
-
-    def _new_host(self, key: str, record: HostRecord, now: float) -> Host:
-        host = Host(key, partition_of(key), now + record.next_in_ms, record.pace, record.requests, record.rest_reason)
-        host.gates = {robots.origin: RobotsGate.of(robots, now) for robots in record.robots}
-        return host
-
-    def _take_grants(self, answer: Flushed) -> None:
-        for crawl_id, granted in answer.grants.items():
-            crawl = self.crawls.get(crawl_id)
-            if crawl is None:
-                continue  # it ended in this very flush
-            crawl.granted = granted
-            if crawl.starved and crawl.may_send():
-                crawl.starved = False
-                self._refresh_hosts_of(crawl)
-
-    def _refresh_hosts_of(self, crawl: LiveCrawl) -> None:
-        for host in self.scheduler.hosts.values():
-            if crawl.id in host.queues:
-                self.scheduler.refresh(host)
-
-    async def _refresh_crawls(self, control: int) -> None:
-        for crawl in await self._call(self.store.controls):
-            live = self.crawls.get(crawl.id)
-            if live is None:
-                self.crawls[crawl.id] = LiveCrawl(crawl, self.settings)
-            elif live.crawl != crawl:
-                live.update(crawl)
-        open_ids = {crawl.id for crawl in await self._call(self.store.controls)}
-        for live in list(self.crawls.values()):
-            if live.id not in open_ids:
-                live.running = False
-            if not live.running:
-                for queue in list(self.scheduler.queues.values()):
-                    if queue.crawl is live:
-                        self._send_back(queue, "paused")
-            else:
-                self._refresh_hosts_of(live)
-            if live.id not in open_ids and not any(queue.crawl is live for queue in self.scheduler.queues.values()):
-                del self.crawls[live.id]
-        self._control = control
 
     # --- the lease
 
@@ -435,45 +258,14 @@ class Worker:
         now = self.clock.tick_ms()
         if now - self._leased_tick < LEASE_EVERY_MS:
             return
+        loads = self.held.loads((now - self._leased_tick) / 1000)
         try:
-            lease = await self._call(self.store.lease, self._loads())
+            lease = await self._call(self.store.lease, loads)
         except StoreUnavailable:
             return  # the flush that follows says so, and waits
         self._leased_tick = now
         self._right_until = FOREVER if lease.valid_ms is None else now + lease.valid_ms
-        self._take_lease(lease)
-
-    def _take_lease(self, lease: Lease) -> None:
-        self._parts = lease.partitions
-        self._giving = set(lease.give)
-        if self._giving:
-            for queue in list(self.scheduler.queues.values()):
-                if queue.host.part in self._giving:
-                    self._send_back(queue, "handed back")
-
-    def _loads(self) -> dict[int, float]:
-        """Pages a second that each partition could do now."""
-        loads = dict.fromkeys(self._parts, 0.0)
-        for host in self.scheduler.hosts.values():
-            if host.part in loads and host.queues:
-                loads[host.part] += min(
-                    1000.0 / max(host.delay_ms(), 1.0), sum(len(queue.held) for queue in host.queues.values())
-                )
-        return loads
-
-    # --- queues that go back
-
-    def _send_back(self, queue: Queue, why: str) -> None:
-        self.scheduler.drop_rows(queue)
-        queue.leaving = queue.leaving or why
-        self.touched.add(queue)
-        self.scheduler.refresh(queue.host)
-
-    def _evict(self, now: float) -> None:
-        self._evicted_tick = now
-        for host in self.scheduler.resting(now + LONG_REST_MS):
-            for queue in list(host.queues.values()):
-                self._send_back(queue, "rest")
+        self.held.take_lease(lease)
 
     # --- sending
 
@@ -513,7 +305,7 @@ class Worker:
         """Start a request for the next row of the queue; false: the row ended, or went back, without one."""
         crawl, row = queue.crawl, self.scheduler.take(queue)
         if row.kind is Kind.ROBOTS:
-            self._start(host, queue, row, self.visitor.visit_robots(host, queue, row), now)
+            self._start(host, queue, row, self.robots.visit(host, queue, row), now)
             return True
         scope = crawl.settings.scope
         if scope.at_max_depth is AtMaxDepth.RECORD and row.depth >= scope.max_depth:
@@ -531,8 +323,7 @@ class Worker:
             if need is not Need.NOTHING:
                 self.scheduler.put_back(queue, row)
                 if need is Need.WAIT:
-                    for other in list(host.queues.values()):
-                        self._send_back(other, Need.WAIT.name)
+                    self.held.send_back_host(host, Need.WAIT.name)
                     return False
                 host.reserved += 1  # until it is answered nothing else is sent, however many requests may be in flight
                 self._start(host, queue, None, self._ask_robots(host, queue, origin), now)
@@ -548,7 +339,7 @@ class Worker:
 
     async def _ask_robots(self, host: Host, queue: Queue, origin: str) -> None:
         try:
-            await self.visitor.fetch_robots(host, queue, origin)
+            await self.robots.fetch(host, queue, origin)
         finally:
             host.reserved -= 1
             self.scheduler.refresh(host)
@@ -556,7 +347,7 @@ class Worker:
 
     def _refuse(self, queue: Queue, row: Row, reason: str) -> bool:
         self.pending.end(queue, row, UrlState.EXCLUDED, reason, tried=0)
-        self.touched.add(queue)
+        self.held.touched.add(queue)
         return False
 
     def _start(self, host: Host, queue: Queue, row: Row | None, visit: Coroutine[Any, Any, None], now: float) -> None:
@@ -569,6 +360,7 @@ class Worker:
 
     def _request_started(self, host: Host, now: float) -> None:
         self.fetching += 1
+        self.held.asked[host.part] += 1
         self.scheduler.started(host, now, host.gap_ms(random.random()))
 
     async def _guarded(self, visit: Coroutine[Any, Any, None], queue: Queue, row: Row | None) -> None:
@@ -587,7 +379,7 @@ class Worker:
             self.report({"event": "fault", "error": repr(error)})
         finally:
             queue.in_flight -= 1
-            self.touched.add(queue)
+            self.held.touched.add(queue)
             if row is not None:
                 self.visiting.pop(row.id, None)
             task = asyncio.current_task()
@@ -631,7 +423,7 @@ class Worker:
 
     def give_up(self, queue: Queue, reason: str) -> None:
         self.pending.deaths[queue.id] = reason
-        self._send_back(queue, reason)
+        self.held.send_back(queue, reason)
 
     def join_host(self, crawl: LiveCrawl, hostname: str) -> None:
         crawl.update(replace(crawl.crawl, joined_hosts=(*crawl.crawl.joined_hosts, hostname)))

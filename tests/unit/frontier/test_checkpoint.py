@@ -10,7 +10,9 @@ from nephila.frontier.sqlite import Database, SqliteUpkeep
 
 def grown(database: Database) -> None:
     with database.write() as db:
-        db.executemany("INSERT INTO refusals VALUES (1, ?, 'scope', 1)", [(f"host {number}",) for number in range(2000)])
+        db.executemany(
+            "INSERT INTO refusals VALUES (1, ?, 'scope', 1)", [(f"host {number}",) for number in range(2000)]
+        )
 
 
 def test_a_short_log_is_left_alone(tmp_path: Path) -> None:

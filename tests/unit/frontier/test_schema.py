@@ -56,7 +56,7 @@ def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     database = Database(tmp_path)
     database.db.execute("PRAGMA user_version = 999").fetchall()
     database.close()
-    with pytest.raises(StoreVersionError, match="written by a newer Nephila .*: update Nephila"):
+    with pytest.raises(StoreVersionError, match=r"written by a newer Nephila .*: update Nephila"):
         Database(tmp_path)
 
 
@@ -99,7 +99,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "open", refused)
-    with pytest.raises(UsageError, match="cannot write in .*: check who owns it, or say --data DIR"):
+    with pytest.raises(UsageError, match=r"cannot write in .*: check who owns it"):
         Database(tmp_path)
 
 
@@ -120,7 +120,9 @@ def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> Non
         (apsw.IOError("bad sector"), StoreUnavailable),
     ],
 )
-def test_faults_of_the_database_are_said_in_our_words(tmp_path: Path, fault: Exception, expected: type[Exception]) -> None:
+def test_faults_of_the_database_are_said_in_our_words(
+    tmp_path: Path, fault: Exception, expected: type[Exception]
+) -> None:
     database = Database(tmp_path)
     with pytest.raises(expected) as said, database.write():
         raise fault

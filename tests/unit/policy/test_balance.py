@@ -16,7 +16,9 @@ ALL = range(PARTITIONS)
         pytest.param({0: None, 1: None}, {}, {}, (0,), (), id="free and without load: by count"),
         pytest.param({0: 2, 1: None}, {}, {}, (1,), (), id="the poorest takes"),
         pytest.param({0: 1, 1: None}, {}, {}, (), (), id="the richer does not"),
-        pytest.param({0: None, 1: 2}, {0: 1000.0}, {}, (0,), (), id="a heavy free one is taken, whatever the fair share"),
+        pytest.param(
+            {0: None, 1: 2}, {0: 1000.0}, {}, (0,), (), id="a heavy free one is taken, whatever the fair share"
+        ),
         pytest.param({0: None, 1: None, 2: None}, {0: 9.0}, {}, (0,), (), id="the heavy one is a share of its own"),
         pytest.param({0: None, 1: 1}, {}, {0: 1}, (0,), (), id="an offer is honoured, also by the richer"),
         pytest.param({0: None}, {}, {0: 2}, (), (), id="what is offered to another is left to it"),

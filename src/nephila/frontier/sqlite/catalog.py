@@ -88,7 +88,9 @@ class SqliteCatalog:
             return int(db.execute(WORKER_SQL["control_version"]).get)
 
     def acknowledged(self, version: int) -> bool:
-        return not any(self.database.session_alive(session) for _, session in self.database.read(SQL["lagging"], (version,)))
+        return not any(
+            self.database.session_alive(session) for _, session in self.database.read(SQL["lagging"], (version,))
+        )
 
     def change_pace(self, crawl_id: int, settings: CrawlSettings) -> int:
         with self.database.write() as db:
@@ -140,7 +142,7 @@ class SqliteCatalog:
         return self._url_rows(self.database.read(sql, values))
 
     def _state_condition(self, states: Sequence[UrlState]) -> str:
-        """Queued and in progress are one code: what sessions have in flight tells them apart, in SQL so that no page is short."""
+        """Queued and in progress are one code: what sessions have in flight tells them apart. In SQL: no page is short."""
         codes = {STATE_CODES[state] for state in states if state is not UrlState.IN_PROGRESS}
         claimed = ",".join(map(str, self._claims()))
         in_progress = f"u.state = 0 AND u.id IN ({claimed})"
@@ -150,7 +152,9 @@ class SqliteCatalog:
         return f"{ended_or_queued} AND NOT ({in_progress})" if UrlState.QUEUED in states else ended_or_queued
 
     def url(self, crawl_id: int, host: str, key: bytes) -> UrlRow | None:
-        rows = self.database.read(f"{SQL['url_columns']} q.crawl = ? AND q.host = ? AND u.key = ?", (crawl_id, host, key))
+        rows = self.database.read(
+            f"{SQL['url_columns']} q.crawl = ? AND q.host = ? AND u.key = ?", (crawl_id, host, key)
+        )
         return self._url_rows(rows)[0] if rows else None
 
     def url_by_id(self, url_id: int) -> UrlRow | None:
@@ -163,7 +167,14 @@ class SqliteCatalog:
             return {}
         facts, ip, protocol, charset, wire_bytes, dns, connect, tls, first_byte, total, truncated, links, refused = row
         timing = {"dns_ms": dns, "connect_ms": connect, "tls_ms": tls, "first_byte_ms": first_byte, "total_ms": total}
-        found: dict[str, object] = {"ip": ip, "protocol": protocol, "charset": charset, "wire_bytes": wire_bytes, "timing": timing, "truncated": truncated}
+        found: dict[str, object] = {
+            "ip": ip,
+            "protocol": protocol,
+            "charset": charset,
+            "wire_bytes": wire_bytes,
+            "timing": timing,
+            "truncated": truncated,
+        }
         found |= json.loads(facts) if facts else {}
         found["links_out"] = self._linked(links) if links else []
         found["links_refused"] = zlib.decompress(refused).decode().splitlines() if refused else []
@@ -204,9 +215,26 @@ class SqliteCatalog:
         row = self.database.one(SQL["host"], (host,))
         if row is None:
             return None
-        name, next_at, delay, requests, latency, slowdown, errors, strikes, nxdomain, crawl_delay, override, rest, addresses, cnames = row
+        (
+            name,
+            next_at,
+            delay,
+            requests,
+            latency,
+            slowdown,
+            errors,
+            strikes,
+            nxdomain,
+            crawl_delay,
+            override,
+            rest,
+            addresses,
+            cnames,
+        ) = row
         pace = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
-        return HostRow(name, max(0, next_at - self.database.clock.now_ms()), delay, requests, pace, rest, addresses, cnames)
+        return HostRow(
+            name, max(0, next_at - self.database.clock.now_ms()), delay, requests, pace, rest, addresses, cnames
+        )
 
     def queue(self, crawl_id: int, host: str) -> QueueRow | None:
         rows = self._queues("q.host = :host", {"crawl": crawl_id, "host": host})
@@ -221,14 +249,35 @@ class SqliteCatalog:
         now = self.database.clock.now_ms()
         rows = self.database.read(f"{SQL['queue_columns']} {condition}", values | {"open_max": OPEN_COUNT_MAX})
         return [
-            QueueRow(host, open_rows, None if due is None else max(0, due - now), held if held > 0 else None, fetched, delay, dead)
+            QueueRow(
+                host,
+                open_rows,
+                None if due is None else max(0, due - now),
+                held if held > 0 else None,
+                fetched,
+                delay,
+                dead,
+            )
             for host, open_rows, due, held, fetched, delay, dead in rows
         ]
 
     def workers(self) -> list[WorkerRow]:
         return [
-            WorkerRow(id, name, pid, version, started, seen, fenced is None and self.database.session_alive(session), parts, in_flight, flushes)
-            for id, name, pid, version, started, seen, fenced, parts, in_flight, flushes, session in self.database.read(SQL["workers"])
+            WorkerRow(
+                id,
+                name,
+                pid,
+                version,
+                started,
+                seen,
+                fenced is None and self.database.session_alive(session),
+                parts,
+                in_flight,
+                flushes,
+            )
+            for id, name, pid, version, started, seen, fenced, parts, in_flight, flushes, session in self.database.read(
+                SQL["workers"]
+            )
         ]
 
     def attend(self, crawl_id: int) -> None:
@@ -247,16 +296,35 @@ class SqliteCatalog:
         yield from self.database.read(SQL["archived"], (after, limit))
 
     def archive_files(self) -> list[tuple[str, int, bool, int]]:
-        return [(name, worker, bool(is_open), cut) for name, worker, is_open, cut in self.database.read(SQL["archive_files"])]
+        return [
+            (name, worker, bool(is_open), cut)
+            for name, worker, is_open, cut in self.database.read(SQL["archive_files"])
+        ]
 
     def check(self) -> list[str]:
-        problems = [f"URL {id} ({url}) is open but no queue will ever load it" for id, url in self.database.read(SQL["stranded"])]
+        problems = [
+            f"URL {id} ({url}) is open but no queue will ever load it"
+            for id, url in self.database.read(SQL["stranded"])
+        ]
         problems += [f"URL {id} ({url}) is in no queue of its crawl" for id, url in self.database.read(SQL["homeless"])]
-        problems += [f"queue {id} ({host}) is held by worker {worker}, which does not own it" for id, host, worker in self.database.read(SQL["held_by_strangers"])]
-        problems += [f"crawl {id}: {granted} URLs were granted but there are {n}" for id, granted, n in self.database.read(SQL["miscounted_limits"])]
-        problems += [f"URL {id} ({url}) has ended without its page record" for id, url in self.database.read(SQL["ended_without_page"])]
-        problems += [f"page record {id} is not that of its URL {url}" for id, url in self.database.read(SQL["pages_without_url"])]
-        problems += [f"SQLite integrity: {line}" for (line,) in self.database.read("PRAGMA quick_check(10)") if line != "ok"]
+        problems += [
+            f"queue {id} ({host}) is held by worker {worker}, which does not own it"
+            for id, host, worker in self.database.read(SQL["held_by_strangers"])
+        ]
+        problems += [
+            f"crawl {id}: {granted} URLs were granted but there are {n}"
+            for id, granted, n in self.database.read(SQL["miscounted_limits"])
+        ]
+        problems += [
+            f"URL {id} ({url}) has ended without its page record"
+            for id, url in self.database.read(SQL["ended_without_page"])
+        ]
+        problems += [
+            f"page record {id} is not that of its URL {url}" for id, url in self.database.read(SQL["pages_without_url"])
+        ]
+        problems += [
+            f"SQLite integrity: {line}" for (line,) in self.database.read("PRAGMA quick_check(10)") if line != "ok"
+        ]
         for crawl in self.crawls():
             problems += self._miscounted(crawl.id)
         return problems
@@ -270,12 +338,31 @@ class SqliteCatalog:
             if state.terminal and tallies.get(state, 0) != counted.get(state, 0)
         ]
         if sum(counted.values()) != tallies.get("urls", 0):
-            lines.append(f"crawl {crawl_id}: there are {sum(counted.values())} URLs but {tallies.get('urls', 0)} were counted")
+            lines.append(
+                f"crawl {crawl_id}: there are {sum(counted.values())} URLs but {tallies.get('urls', 0)} were counted"
+            )
         return lines
 
 
 def _url_row(row: tuple[Any, ...], claims: dict[int, tuple[int, int]], now: int) -> UrlRow:
-    id, url, code, reason, status, content_type, depth, parent, raw, title, digest, size, fetched_at, latency, tries, *rest = row
+    (
+        id,
+        url,
+        code,
+        reason,
+        status,
+        content_type,
+        depth,
+        parent,
+        raw,
+        title,
+        digest,
+        size,
+        fetched_at,
+        latency,
+        tries,
+        *rest,
+    ) = row
     file, offset, length, redirect_to, host, kind, not_before, error = rest
     state = STATES_BY_CODE[code]
     claimed_by, claimed_at = claims.get(id, (None, None)) if state is UrlState.QUEUED else (None, None)

@@ -76,7 +76,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
-        """A write transaction. The file lock queues writers fairly; SQLite's own busy handler would starve some for seconds."""
+        """A write transaction. The file lock queues writers fairly; SQLite's busy handler would starve some for seconds."""
         try:
             with self.exclusive(), self._transaction():
                 yield self.db
@@ -118,7 +118,7 @@ class Database:
         return self.folder / "sessions" / f"{session}.lock"
 
     def lock_session(self, session: str, *, wait: bool = True) -> int:
-        """Held for the life of the process: the kernel frees it at any death, so nobody waits for a lease to run out."""
+        """Held for the life of the process: the kernel frees it at any death, nobody waits for a lease to run out."""
         fd = os.open(self.session_file(session), os.O_RDWR | os.O_CREAT, 0o644)
         with suppress(BlockingIOError):  # somebody else holds it already: that is as good
             fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -158,7 +158,9 @@ class Database:
             return DiskFull(f"no space left on the disk of {self.folder}: free some, the crawl goes on by itself")
         if isinstance(error, apsw.NotADBError):
             return self._foreign()
-        if isinstance(error, PermissionError | apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError):
+        if isinstance(
+            error, PermissionError | apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError
+        ):
             return UsageError(f"cannot write in {self.folder} ({error}): check who owns it, or say --data DIR")
         if isinstance(error, NotADirectoryError | FileExistsError | FileNotFoundError):
             return UsageError(f"{self.folder} is no folder and cannot be made one: say --data DIR")

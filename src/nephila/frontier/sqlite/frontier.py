@@ -18,7 +18,19 @@ from nephila.frontier.sqlite.connection import Database
 from nephila.frontier.sqlite.inserter import Inserter, Refusals, write_many
 from nephila.frontier.sqlite.rows import crawl_of
 from nephila.frontier.statements import statements
-from nephila.frontier.store import Batch, Crawl, Flushed, HostClock, HostRecord, Outcome, Release, RobotsRecord, Row, Window, WorkerInfo
+from nephila.frontier.store import (
+    Batch,
+    Crawl,
+    Flushed,
+    HostClock,
+    HostRecord,
+    Outcome,
+    Release,
+    RobotsRecord,
+    Row,
+    Window,
+    WorkerInfo,
+)
 from nephila.models import STATE_CODES, Child, CrawlState, Kind, PageRecord, Reason, UrlState
 from nephila.policy.balance import Lease, balance
 from nephila.policy.politeness import Pace
@@ -30,7 +42,10 @@ CATALOG_SQL = statements("sqlite", "catalog")
 END_CHUNK = 2000  # open rows that one flush ends without a request: keeps a transaction far below 0.5 s
 ARRIVALS_MAX = 5000  # taken by one flush
 PARKED = -1
-ENDED_BY: dict[str, UrlState] = {Reason.HOST_DEAD: UrlState.FAILED, Reason.CANCELLED: UrlState.CANCELLED}  # else: excluded
+ENDED_BY: dict[str, UrlState] = {
+    Reason.HOST_DEAD: UrlState.FAILED,
+    Reason.CANCELLED: UrlState.CANCELLED,
+}  # else: excluded
 KINDS = {kind.value: kind for kind in Kind}
 
 pack_link_head = Struct(">QI").pack  # queue id, count of keys
@@ -60,7 +75,9 @@ class SqliteFrontier:
         self._lock_fd = self.database.lock_session(self._session)
         now = self.database.clock.now_ms()
         with self.database.write() as db:
-            self.worker = db.execute(SESSION_SQL["join"], (self._session, info.name, info.pid, info.version, now, now)).get
+            self.worker = db.execute(
+                SESSION_SQL["join"], (self._session, info.name, info.pid, info.version, now, now)
+            ).get
         return self.worker
 
     def lease(self, loads: dict[int, float]) -> Lease:
@@ -83,9 +100,17 @@ class SqliteFrontier:
             if moves.take:
                 db.execute(SESSION_SQL["free_queues"], (json.dumps(moves.take),))
             table = db.execute(SESSION_SQL["partitions"]).fetchall()
-        mine = {part: None if forced is None else max(0, now - forced) for part, owner, _, _, forced in table if owner == self.worker}
+        mine = {
+            part: None if forced is None else max(0, now - forced)
+            for part, owner, _, _, forced in table
+            if owner == self.worker
+        }
         self._own(mine)
-        give = [part for part, owner, offered, *_ in table if owner == self.worker and offered in live and offered != self.worker]
+        give = [
+            part
+            for part, owner, offered, *_ in table
+            if owner == self.worker and offered in live and offered != self.worker
+        ]
         return Lease(mine, give, len(live))
 
     def leave(self) -> None:
@@ -172,7 +197,16 @@ class SqliteFrontier:
 
     def _fence(self, db: apsw.Connection, batch: Batch, now: int) -> bool:
         shown = to_json(batch.in_flight).decode()
-        db.execute(SQL["fence"], {"seq": batch.seq, "now": now, "control_seen": batch.control_seen, "in_flight": shown, "worker": self.worker})
+        db.execute(
+            SQL["fence"],
+            {
+                "seq": batch.seq,
+                "now": now,
+                "control_seen": batch.control_seen,
+                "in_flight": shown,
+                "worker": self.worker,
+            },
+        )
         if db.changes() == 1:
             return True
         seq, fenced_at = db.execute(SQL["session"], (self.worker,)).fetchall()[0]
@@ -209,8 +243,15 @@ class SqliteFrontier:
 
     def _insert_pages(self, db: apsw.Connection, ended: Ended, batch: Batch) -> None:
         self._find_linked(db, ended)
-        files = {name: db.execute(SQL["add_archive_file"], (name, self.worker, size)).get for name, size in batch.archive_files}
-        write_many(db, SQL["insert_pages"], [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended])
+        files = {
+            name: db.execute(SQL["add_archive_file"], (name, self.worker, size)).get
+            for name, size in batch.archive_files
+        }
+        write_many(
+            db,
+            SQL["insert_pages"],
+            [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended],
+        )
 
     def _page_values(self, number: int, outcome: Outcome, page: PageRecord, files: dict[str, int]) -> tuple[Any, ...]:
         timing, place, url_id = page.timing, page.archive, outcome.url_id
@@ -238,7 +279,9 @@ class SqliteFrontier:
 
     def _packed(self, crawl: int, links: dict[str, bytes]) -> bytes | None:
         ids = self._inserter.ids(crawl)
-        return b"".join([pack_link_head(ids.get(host, 0), len(keys) // 8) + keys for host, keys in links.items()]) or None
+        return (
+            b"".join([pack_link_head(ids.get(host, 0), len(keys) // 8) + keys for host, keys in links.items()]) or None
+        )
 
     def _insert_children(
         self, db: apsw.Connection, ended: Ended, others: list[Child], now: int, tallies: Tallies, refusals: Refusals
@@ -263,7 +306,9 @@ class SqliteFrontier:
         for crawl, wanted in sorted(batch.grants_wanted.items()):
             in_hand = db.execute(SQL["grant_of"], (crawl, self.worker)).get or 0
             left = db.execute(SQL["pages_left"], (crawl,)).get or 0
-            more = max(min(wanted - in_hand, left), -in_hand)  # negative: what this session has no use for goes back to the others
+            more = max(
+                min(wanted - in_hand, left), -in_hand
+            )  # negative: what this session has no use for goes back to the others
             if more:
                 db.execute(SQL["grant_pages"], (more, crawl))
                 db.execute(SQL["add_grant"], (crawl, self.worker, more))
@@ -334,7 +379,7 @@ class SqliteFrontier:
     def _end_rows(
         self, db: apsw.Connection, queue: int, crawl: int, reason: str, chunk: int, now: int, tallies: Tallies
     ) -> int:
-        """A chunk of open rows ends without a request; where some are left the queue stays due. An empty queue counts too."""
+        """A chunk of open rows ends without a request; where some are left the queue stays due. An empty one counts 1."""
         if chunk <= 0:
             return 0
         state = ENDED_BY.get(reason, UrlState.EXCLUDED)
@@ -355,7 +400,9 @@ class SqliteFrontier:
     def _rows(self, db: apsw.Connection, queue: int, now: int, limit: int) -> list[Row]:
         return [
             Row(id, url, depth, KINDS[kind], hops, tries, crashes, raw)
-            for id, url, depth, kind, hops, tries, crashes, raw in db.execute(SQL["rows"], (queue, now, limit)).fetchall()
+            for id, url, depth, kind, hops, tries, crashes, raw in db.execute(
+                SQL["rows"], (queue, now, limit)
+            ).fetchall()
         ]
 
     def _hosts(self, db: apsw.Connection, hosts: set[str], now: int) -> dict[str, HostRecord]:
@@ -367,12 +414,14 @@ class SqliteFrontier:
             latency, slowdown, errors, strikes, nxdomain, crawl_delay, override = pace
             known = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
             found[host] = HostRecord(max(0, next_at - now), known, rest, requests, [])
-        for origin, host, access, status, body, expires_at, *seen in db.execute(SQL["robots_of_hosts"], (names,)).fetchall():
+        for origin, host, access, status, body, expires_at, *seen in db.execute(
+            SQL["robots_of_hosts"], (names,)
+        ).fetchall():
             found[host].robots.append(RobotsRecord(origin, host, access, status, body, expires_at - now, *seen))
         return found
 
 
-# --- pieces shared with upkeep ---------------------------------------------------------------------------------------------------------
+# --- pieces shared with upkeep --------------------------------------------------------------------------------------
 
 
 def fence_dead(database: Database, db: apsw.Connection, now: int, me: int = 0) -> int:
@@ -406,11 +455,30 @@ def end_at_limit(db: apsw.Connection, crawl: int, reason: str, limited_by: str) 
 def _host_values(clock: HostClock, now: int) -> tuple[Any, ...]:
     pace = clock.pace
     return (
-        *(clock.host, now + clock.next_in_ms, clock.delay_ms, pace.latency_ms, pace.slowdown, pace.errors, pace.strikes, pace.nxdomain),
+        *(
+            clock.host,
+            now + clock.next_in_ms,
+            clock.delay_ms,
+            pace.latency_ms,
+            pace.slowdown,
+            pace.errors,
+            pace.strikes,
+            pace.nxdomain,
+        ),
         *(pace.crawl_delay_ms, pace.override_ms, clock.rest_reason, clock.requests, clock.addresses, clock.cnames),
     )
 
 
 def _robots_values(record: RobotsRecord, now: int) -> tuple[Any, ...]:
     expires_at = now + record.expires_in_ms
-    return (record.host, record.origin, record.access, record.status, record.body, expires_at, record.failures, record.detail, record.fetched_at)
+    return (
+        record.host,
+        record.origin,
+        record.access,
+        record.status,
+        record.body,
+        expires_at,
+        record.failures,
+        record.detail,
+        record.fetched_at,
+    )

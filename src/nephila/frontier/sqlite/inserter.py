@@ -87,8 +87,7 @@ class Inserter:
         """By queue, as the indexes are: half the pages to touch. (By key as well costs more than it saves.)"""
         ids = self.ids(crawl)
         rows = [
-            (crawl, ids[c.host], c.key, c.priority, c.url, c.depth, c.kind, c.hops, c.parent, c.raw)
-            for c in children
+            (crawl, ids[c.host], c.key, c.priority, c.url, c.depth, c.kind, c.hops, c.parent, c.raw) for c in children
         ]
         rows.sort(key=_queue)
         return rows
@@ -101,9 +100,7 @@ class Inserter:
         if len(owned) < PARTITIONS:
             db.execute(SQL["insert_arrivals"], values)
 
-    def _insert_up_to(
-        self, db: apsw.Connection, crawl: int, rows: list[Values], left: int, refusals: Refusals
-    ) -> int:
+    def _insert_up_to(self, db: apsw.Connection, crawl: int, rows: list[Values], left: int, refusals: Refusals) -> int:
         """One by one: the limit falls among these."""
         hosts = {queue: host for host, queue in self.ids(crawl).items()}
         inserted = refused = 0

@@ -9,7 +9,21 @@ from nephila.profiles import settings_from_json
 
 
 def crawl_of(row: tuple[Any, ...], now: int) -> Crawl:
-    id, uuid, seeds, settings, state, reason, limited_by, seeding, joined, created_at, ended_at, active_ms, running_since = row
+    (
+        id,
+        uuid,
+        seeds,
+        settings,
+        state,
+        reason,
+        limited_by,
+        seeding,
+        joined,
+        created_at,
+        ended_at,
+        active_ms,
+        running_since,
+    ) = row
     return Crawl(
         id=id,
         uuid=uuid,

@@ -23,7 +23,7 @@ class SqliteUpkeep:
         if any(not self.database.session_alive(session) for _, session in self.database.read(SESSION_SQL["live"])):
             with self.database.write() as db:
                 done["fenced"] = fence_dead(self.database, db, self.database.clock.now_ms())
-        for crawl, state, reason, seeding, since, active, seconds_max, bytes_max in self.database.read(SQL["running"]):
+        for crawl, state, seeding, since, active, seconds_max, bytes_max in self.database.read(SQL["running"]):
             if not seeding and not self._has_open(crawl):
                 done["ended"] += self._complete(crawl)
             elif state == CrawlState.RUNNING:
@@ -41,8 +41,15 @@ class SqliteUpkeep:
         """Looks once more inside the transaction: exact, because parent and children commit together."""
         now = self.database.clock.now_ms()
         with self.database.write() as db:
-            row = db.execute("SELECT state, reason, seeding FROM crawls WHERE id = ? AND NOT deleted", (crawl,)).fetchall()
-            if not row or row[0][0] not in ("running", "paused", "ending") or row[0][2] or db.execute(SQL["has_open"], (crawl,)).get:
+            row = db.execute(
+                "SELECT state, reason, seeding FROM crawls WHERE id = ? AND NOT deleted", (crawl,)
+            ).fetchall()
+            if (
+                not row
+                or row[0][0] not in ("running", "paused", "ending")
+                or row[0][2]
+                or db.execute(SQL["has_open"], (crawl,)).get
+            ):
                 return 0
             cancelled = row[0][0] == CrawlState.ENDING and row[0][1] == Reason.CANCELLED
             db.execute(WORKER_SQL["bump_control"])
@@ -54,7 +61,10 @@ class SqliteUpkeep:
             return int(end_at_limit(db, crawl, reason, limited_by))
 
     def checkpoint(self) -> int:
-        """The long part beside the writers; only what came meanwhile is folded while they wait (without the lock it starved for 7.9 s)."""
+        """The long part beside the writers; only what came meanwhile is folded while they wait.
+
+        Without the lock that last step starved for 7.9 s.
+        """
         db = self.database.db
         try:
             frames = db.execute("PRAGMA wal_checkpoint(NOOP)").fetchall()[0][1]

@@ -1,7 +1,7 @@
 -- Completion, limits, deletion.
 
 -- name: running
-SELECT id, state, reason, seeding, running_since, active_ms,
+SELECT id, state, seeding, running_since, active_ms,
   json_extract(settings, '$.limits.max_seconds'), json_extract(settings, '$.limits.max_bytes') FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted;
 
 -- name: has_open
