@@ -1,4 +1,4 @@
-"""make bench: every benchmark, printed as tables with their targets. `python -m bench crawl|store` runs one; --record writes bench/RESULTS.md."""
+"""make bench: every benchmark as a table with its targets. `python -m bench crawl|store`: one; --record: RESULTS.md."""
 
 import argparse
 import os
@@ -46,7 +46,8 @@ def main() -> None:
             sys.exit(done.returncode)
         texts.append(f"## {name}\n\n{''.join(lines)}")
     if options.record:
-        head = f"# Benchmark results\n\n{datetime.now(UTC):%Y-%m-%d}, {machine()}. Printed by `make bench`; absolute figures differ from run to run, compare the ratios.\n\n"
+        head = f"# Benchmark results\n\n{datetime.now(UTC):%Y-%m-%d}, {machine()}. Printed by `make bench`;"
+        head += " absolute figures differ from run to run, compare the ratios.\n\n"
         RESULTS.write_text(head + "\n".join(texts))
 
 

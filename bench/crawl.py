@@ -1,7 +1,7 @@
 """Crawls real documentation sites on loopback, beside Scrapy, in one run: python -m bench.crawl
 
-Needs root once (nginx and Debian's documentation packages, by ../shared/bench/docs-site.sh) and Scrapy, which it installs
-into a virtual environment of its own.
+Needs root once (nginx and Debian's documentation packages, by ../shared/bench/docs-site.sh) and Scrapy, which it
+installs into a virtual environment of its own.
 """
 
 import os

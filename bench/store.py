@@ -1,11 +1,11 @@
-"""The SQLite store alone, through SqliteFrontier.flush with made-up results: pages a second, CPU a page, longest transaction.
+"""The SQLite store alone, through SqliteFrontier.flush with made-up results: pages/s, CPU, the longest transaction.
 
     python -m bench.store [--rows 1000000,5000000,10000000] [--only growth,host,...] [--quick] [--profile]
 
-A page brings 76 links. The worker's cache of known keys passes ten of them to the store, five are new. Eight of ten lead
-to the page's own host, the others to some hosts often and to most seldom (Zipf). Flushes carry 256 pages of 256 different
-hosts, as politeness has it; synchronous=FULL; the log is folded by a process of its own, as in production. Only the
-flush is timed: making the results up is not the store's work.
+A page brings 76 links. The worker's cache of known keys passes ten of them to the store, five are new. Eight of ten
+lead to the page's own host, the others to some hosts often and to most seldom (Zipf). Flushes carry 256 pages of 256
+different hosts, as politeness has it; synchronous=FULL; the log is folded by a process of its own, as in production.
+Only the flush is timed: making the results up is not the store's work.
 """
 
 import argparse

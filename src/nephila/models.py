@@ -1,4 +1,4 @@
-"""The records and words that every layer shares. Each word here is the word in SQL, JSON, metrics and docs (docs/glossary.md)."""
+"""The records and words that every layer shares: each is the word in SQL, JSON, metrics and docs (docs/glossary.md)."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -7,7 +7,7 @@ PARTITIONS = 256
 
 
 class UrlState(StrEnum):
-    """The life of a URL: queued -> in_progress -> one terminal state. `in_progress` is shown, never stored (docs/url-states.md)."""
+    """The life of a URL: queued, in_progress, one terminal state. `in_progress` is shown, never stored (url-states.md)."""
 
     QUEUED = "queued"
     IN_PROGRESS = "in_progress"

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from nephila import __version__, log
 from nephila.blackbox import BlackBox
 from nephila.clock import SystemClock
-from nephila.errors import UsageError
 from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
 from nephila.frontier.store import Catalog, Frontier, Upkeep, WorkerInfo
 from nephila.settings import ProcessSettings, process_settings
@@ -98,7 +97,7 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
 
 
 def keep_memory() -> None:
-    """Freed memory stays ours: each page's tree would else be mapped and unmapped anew (6 page faults in 7, 25 us a page)."""
+    """Freed memory stays ours: else each page's tree is mapped and unmapped anew (6 page faults of 7, 25 us a page)."""
     with suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         for option, size in MALLOC_OPTIONS.items():

@@ -1,4 +1,4 @@
-"""Runs a crawl as the product does: in this process for speed, or with real worker processes for kills and equivalence."""
+"""Runs a crawl as the product does: in this process for speed, or with real worker processes for kills."""
 
 import asyncio
 import json
@@ -133,6 +133,11 @@ class Cluster:
             self.poll()
             assert time.monotonic() < end, f"not done after {seconds} s: {self.describe()}"
             time.sleep(0.02)
+
+    def run_for(self, seconds: float, done: Callable[[], bool]) -> None:
+        """So long, or until it is done."""
+        end = time.monotonic() + seconds
+        self.run_until(lambda: done() or time.monotonic() > end)
 
     def run_crawl(self, crawl_id: int, seconds: float = 90) -> Crawl:
         self.run_until(lambda: self.store.catalog.crawl(crawl_id).state.over, seconds)

@@ -1,4 +1,4 @@
-"""Lost answers, full disks, poisonous pages, limits, pause and cancel: what must hold when things go wrong or are told to end."""
+"""Lost answers, full disks, poisonous pages, limits, pause and cancel: what holds when things go wrong or must end."""
 
 import asyncio
 import os
@@ -164,7 +164,7 @@ def test_after_pause_or_cancel_has_answered_no_request_starts(verb: str, tmp_pat
         with Cluster(place) as cluster:
             cluster.run_until(lambda: len(web.hits()) > 30)
             getattr(crawls, verb)(cluster.store.catalog, crawl.id)
-            answered = len([hit for hit in web.hits()])
+            answered = len(web.hits())
             in_flight = sum(hit.ended == float("inf") for hit in web.hits())
             if verb == "cancel":
                 assert cluster.run_crawl(crawl.id).state is CrawlState.CANCELLED
@@ -245,7 +245,7 @@ def test_a_stopped_worker_hands_everything_back(tmp_path: Path) -> None:
         duty = Duty(place.store().upkeep, settings.archive_folder)
         task = asyncio.ensure_future(worker.run())
         catalog = place.store().catalog
-        while catalog.tallies(1).get("visited", 0) < pages:
+        while catalog.tallies(1).get("visited", 0) < pages:  # noqa: ASYNC110 -- the store has no event
             await asyncio.sleep(0.01)
         worker.stop()
         await task

@@ -1,18 +1,12 @@
-"""Generated graphs: the crawl must find exactly what the generator computed, with one worker and with four, after any number of kills."""
+"""Generated graphs: the crawl must find exactly what the generator computed."""
 
-import os
-import random
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from nephila.control import verify
-from tests.e2e.harness import Cluster, Place, run_here
-from tests.site.graphs import SIZES, generate, seeds_under_test
-from tests.site.process import WebProcess
+from tests.e2e.harness import Place, run_here
+from tests.site.graphs import generate, seeds_under_test
 from tests.site.server import TestWeb
 
 

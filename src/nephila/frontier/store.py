@@ -1,8 +1,8 @@
 """The seam to the database: three protocols, split by caller, lists in and lists out.
 
-`Frontier` is the worker's, `Upkeep` may run anywhere, `Catalog` serves the command line and the API. They are synchronous:
-the worker calls them from its flush thread, so a slow database never blocks the event loop. tests/contract is their real
-definition.
+`Frontier` is the worker's, `Upkeep` may run anywhere, `Catalog` serves the command line and the API. They are
+synchronous: the worker calls them from its flush thread, so a slow database never blocks the event loop. tests/contract
+is their real definition.
 
 All times that cross this seam are RELATIVE milliseconds ("in 1,500 ms"), so that a worker's wrong wall clock can break
 neither a lease nor a host's rest; the store adds its own clock. Stamps that are only shown (fetched_at) are absolute.
@@ -115,7 +115,7 @@ class Refill:
 
 @dataclass(slots=True)
 class Batch:
-    """Everything one flush commits, and what it asks for. `seq` makes it repeatable: it may be sent again after any error."""
+    """Everything one flush commits, and what it asks for. By its `seq` it may be sent again after any error."""
 
     seq: int
     outcomes: list[Outcome] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Loaded by worker and helper processes of the poison test: a page with the marker kills whoever parses it, as a bug in a parser would."""
+"""Loaded by the processes of the poison test: a page with the marker kills whoever parses it, as a bug might."""
 
 import os
 

@@ -142,7 +142,7 @@ class SqliteCatalog:
         return self._url_rows(self.database.read(sql, values))
 
     def _state_condition(self, states: Sequence[UrlState]) -> str:
-        """Queued and in progress are one code: what sessions have in flight tells them apart. In SQL: no page is short."""
+        """Queued and in progress are one code: what is in flight tells them apart. In SQL, so that no page is short."""
         codes = {STATE_CODES[state] for state in states if state is not UrlState.IN_PROGRESS}
         claimed = ",".join(map(str, self._claims()))
         in_progress = f"u.state = 0 AND u.id IN ({claimed})"

@@ -76,7 +76,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
-        """A write transaction. The file lock queues writers fairly; SQLite's busy handler would starve some for seconds."""
+        """A write transaction. The file lock queues writers fairly; SQLite's busy handler starves some for seconds."""
         try:
             with self.exclusive(), self._transaction():
                 yield self.db

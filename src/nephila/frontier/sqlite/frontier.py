@@ -379,7 +379,7 @@ class SqliteFrontier:
     def _end_rows(
         self, db: apsw.Connection, queue: int, crawl: int, reason: str, chunk: int, now: int, tallies: Tallies
     ) -> int:
-        """A chunk of open rows ends without a request; where some are left the queue stays due. An empty one counts 1."""
+        """A chunk of open rows ends without a request; if some are left the queue stays due. An empty one counts 1."""
         if chunk <= 0:
             return 0
         state = ENDED_BY.get(reason, UrlState.EXCLUDED)
