@@ -7,7 +7,7 @@ PARTITIONS = 256
 
 
 class UrlState(StrEnum):
-    """The life of a URL: queued, in_progress, one terminal state. `in_progress` is shown, never stored (url-states.md)."""
+    """The life of a URL: queued, in_progress, one terminal state. `in_progress` is shown, never stored."""
 
     QUEUED = "queued"
     IN_PROGRESS = "in_progress"
@@ -152,7 +152,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class ArchivePlace:
-    """Where a response lies: `length` compressed bytes at `offset` of file `file` (a name relative to the archive folder)."""
+    """Where a response lies: `length` compressed bytes at `offset` of `file`, a name in the archive folder."""
 
     file: str
     offset: int

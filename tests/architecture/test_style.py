@@ -13,7 +13,7 @@ BANNED_NAMES = frozenset(
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME)\b")  # in two pieces, or this file would be found
 LINES_MAX = 600
 # Files that are longer, and how long they may be: only ever lowered.
-LONGER: dict[str, int] = {"worker/worker.py": 660}
+LONGER: dict[str, int] = {}
 
 # Where a fault of ours is caught whatever it is; anywhere else it must be named.
 BROAD_EXCEPTS: dict[str, str] = {

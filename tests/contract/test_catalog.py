@@ -235,3 +235,20 @@ def test_delete_names_the_archive_files_that_nobody_else_needs(
     if ended_session:
         session.frontier.leave()
     assert catalog.delete(gone.id) == expected
+
+
+def test_archive_files_of_the_dead_are_closed_once_and_can_be_forgotten(
+    backend: Backend, catalog: Catalog, upkeep: Upkeep
+) -> None:
+    session = Session(backend)
+    session.flush(archive_files=[("one", 100)])
+    session.flush(archive_files=[("one", 250), ("two", 10)])
+    assert upkeep.abandoned_files() == [], "their writer lives"
+    backend.kill(session.frontier)
+    upkeep.run_once()
+    assert sorted(upkeep.abandoned_files()) == [("one", 250), ("two", 10)]
+    upkeep.file_closed("one", 7)
+    assert upkeep.abandoned_files() == [("two", 10)]
+    assert sorted(catalog.archive_files()) == [("one", session.id, False, 7), ("two", session.id, True, 0)]
+    catalog.forget_file("one")
+    assert [name for name, *_ in catalog.archive_files()] == ["two"]

@@ -1,5 +1,7 @@
 """How crawls end: completion, pause, cancel, limits, dead hosts."""
 
+from typing import Any
+
 import pytest
 
 from nephila.frontier.store import Catalog, Crawl, Retry, Upkeep
@@ -291,7 +293,8 @@ def test_max_urls_met_exactly_is_not_a_limit_that_cut(backend: Backend, catalog:
 def test_upkeep_ends_what_took_too_long_or_too_much(
     backend: Backend, catalog: Catalog, upkeep: Upkeep, setting: str, reason: Reason
 ) -> None:
-    crawl = seeded(catalog, A, B, **{f"limits__{setting}": 10})
+    limits: dict[str, Any] = {f"limits__{setting}": 10}
+    crawl = seeded(catalog, A, B, **limits)
     session = Session(backend)
     rows = session.load()
     backend.clock.advance(9999)
