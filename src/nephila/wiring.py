@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 MALLOC_OPTIONS = {-3: 32 << 20, -1: 64 << 20}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD of glibc
 GC_THRESHOLDS = (20_000, 20, 100)
-WORKER_COMMAND = [sys.executable, "-m", "nephila.wiring"]
+# -P: a file in the current folder (json.py, say) is not taken for the module of that name
+WORKER_COMMAND = [sys.executable, "-P", "-m", "nephila.wiring"]
 
 
 @dataclass(frozen=True, slots=True)

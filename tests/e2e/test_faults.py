@@ -123,6 +123,18 @@ def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(tmp_path: Path, m
         assert place.store().catalog.check() == []
 
 
+def test_files_of_the_current_folder_are_not_taken_for_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
+    monkeypatch.chdir(tmp_path)
+    with TestWeb() as web:
+        web.add({"127.0.0.1": {"/": html()}})
+        place = Place(tmp_path / "data")
+        crawl = place.start([web.url("/")])
+        with Cluster(place) as cluster:
+            cluster.run_crawl(crawl.id, 20)
+        assert visited(place.states(crawl.id)) == 1
+
+
 @pytest.mark.requirement("SC-04", "F-16")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_max_pages_is_met_exactly(workers: int, tmp_path: Path) -> None:

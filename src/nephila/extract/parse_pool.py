@@ -216,5 +216,5 @@ def _settle(task: _Task, answer: Answer) -> None:
 
 
 def _spawned(fd: int, memory_bytes_max: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "nephila.extract.parse_worker", str(fd), str(memory_bytes_max)]
+    command = [sys.executable, "-P", "-m", "nephila.extract.parse_worker", str(fd), str(memory_bytes_max)]
     return subprocess.Popen(command, pass_fds=(fd,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
