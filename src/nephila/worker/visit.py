@@ -87,7 +87,7 @@ class Visitor:
         if verdict.retryable and not dead:
             return self._retry_or_end(queue, row, result, verdict, retry_after)
         if verdict.state is UrlState.REDIRECTED:
-            return self._redirect(queue, row, result)
+            return self._redirect(queue, row, result, hops)
         if verdict.state is not UrlState.VISITED:
             return self.end(queue, row, result, verdict.state, verdict.reason)
         return await self._read(queue, row, result)
@@ -157,7 +157,7 @@ class Visitor:
             return None
         return found.url if gate is not None or origin_of(found.url) == origin_of(row.url) else None
 
-    def _redirect(self, queue: Queue, row: Row, result: FetchResult) -> None:
+    def _redirect(self, queue: Queue, row: Row, result: FetchResult, hops: int) -> None:
         """The row ends as redirected; its target is a URL of its own at the same depth."""
         crawl, location = queue.crawl, result.header("location")
         settings = crawl.settings.redirects
@@ -183,12 +183,12 @@ class Visitor:
                 else Reason.REDIRECT_OUT_OF_SCOPE
             )
             self.site.pending.refusals[crawl.id, host_of(judgement.url) if judgement.url else "", refusal] += 1
-        elif found.url == row.url or row.hops >= settings.max_hops:
+        elif found.url == result.url or hops >= settings.max_hops:
             reason = Reason.REDIRECT_LOOP
             self.site.pending.refusals[crawl.id, found.host, Refusal.HOPS] += 1
             found = None
         children = (
-            [self._child(queue, row, found, row.depth, row.hops + 1)]
+            [self._child(queue, row, found, row.depth, hops + 1)]
             if found and settings.mode is not RedirectMode.RECORD
             else []
         )

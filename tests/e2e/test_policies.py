@@ -1,0 +1,208 @@
+"""What profiles and settings change: redirect modes, depth, several seeds, what is kept of a page, and its archive."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nephila.archive.reader import read_response
+from nephila.fetch.body import decode_body
+from nephila.models import ArchivePlace
+from tests.e2e.harness import Place, run_here
+from tests.site.fixtures import FIXTURES, html, moved
+from tests.site.graphs import generate
+from tests.site.politeness import violations
+from tests.site.server import Page, Sites, TestWeb
+from tests.unit.archive.judges import complaints
+
+
+def crawled(
+    tmp_path: Path, web: TestWeb, sites: Sites, seeds: list[str], **overrides: object
+) -> dict[str, tuple[str, str]]:
+    """path (with its host where that is not the first) -> state and reason."""
+    web.add(sites)
+    place = Place(tmp_path)
+    crawl = place.start([web.url(seed) if seed.startswith("/") else seed for seed in seeds], overrides)
+    run_here(place, crawl.id)
+    assert place.store().catalog.check() == []
+    start = web.url("")
+    return {row.url.removeprefix(start): (str(row.state), row.reason) for row in place.rows(crawl.id)}
+
+
+HOPS: Sites = {
+    "127.0.0.1": {
+        "/": html("/a"),
+        "/a": moved("/b"),
+        "/b": moved("/c", 302),
+        "/c": html("/d"),
+        "/d": html(),
+    }
+}
+
+
+@pytest.mark.requirement("R-04", "S-01")
+@pytest.mark.parametrize(
+    ("mode", "states"),
+    [
+        ("enqueue", {"/": "visited", "/a": "redirected", "/b": "redirected", "/c": "visited", "/d": "visited"}),
+        ("record", {"/": "visited", "/a": "redirected"}),
+        ("follow", {"/": "visited", "/a": "visited", "/d": "visited"}),
+    ],
+)
+def test_redirect_modes(mode: str, states: dict[str, str], tmp_path: Path) -> None:
+    with TestWeb() as web:
+        found = crawled(
+            tmp_path, web, HOPS, ["/"], **{"redirects.mode": mode, "polite.floor_ms": 20, "polite.max_inflight": 1}
+        )
+        assert {path: state for path, (state, _) in found.items()} == states
+        assert violations(web.hits(), 20) == [], "every hop waits for the host's clock"
+
+
+@pytest.mark.requirement("W-22")
+def test_followed_redirects_end_at_the_limit(tmp_path: Path) -> None:
+    site = {"/": html("/0")} | {f"/{n}": moved(f"/{n + 1}") for n in range(9)}
+    with TestWeb() as web:
+        overrides = {"redirects.mode": "follow", "redirects.max_hops": 3}
+        found = crawled(tmp_path, web, {"127.0.0.1": site}, ["/"], **overrides)
+        assert [hit.path for hit in web.hits() if hit.path != "/robots.txt"] == ["/", "/0", "/1", "/2", "/3"]
+        assert found == {"/": ("visited", ""), "/0": ("redirected", "redirect_loop")}
+
+
+@pytest.mark.requirement("F-10", "F-22", "SC-04")
+@pytest.mark.parametrize(("at_max_depth", "state"), [("fetch_no_expand", "visited"), ("record_only", "excluded")])
+def test_at_the_depth_limit(at_max_depth: str, state: str, tmp_path: Path) -> None:
+    site = {"/": html("/1"), "/1": html("/2"), "/2": html("/3"), "/3": html()}
+    with TestWeb() as web:
+        overrides = {"scope.max_depth": 2, "scope.at_max_depth": at_max_depth}
+        found = crawled(tmp_path, web, {"127.0.0.1": site}, ["/"], **overrides)
+        assert {path: state for path, (state, _) in found.items()} == {"/": "visited", "/1": "visited", "/2": state}
+        asked = {hit.path for hit in web.hits()}
+        assert ("/2" in asked) is (state == "visited")
+
+
+@pytest.mark.requirement("A-45", "SC-06")
+def test_several_seeds_are_one_crawl_with_the_union_of_their_hosts(tmp_path: Path) -> None:
+    with TestWeb() as web:
+        other = web.url("/", host="127.0.0.2")
+        sites: Sites = {
+            "127.0.0.1": {"/": html(other + "x", web.url("/", host="127.0.0.3"))},
+            "127.0.0.2": {"/": html(), "/x": html()},
+        }
+        found = crawled(tmp_path, web, sites, ["/", other])
+        assert found == {"/": ("visited", ""), other: ("visited", ""), other + "x": ("visited", "")}
+
+
+@pytest.mark.requirement("R-18", "S-06")
+def test_a_host_that_only_fails_is_given_up_and_its_urls_are_kept(tmp_path: Path) -> None:
+    links = [f"/{n}" for n in range(30)]
+    site = {"/": html(*links)} | {link: Page(status=500) for link in links}
+    with TestWeb() as web:
+        overrides = {
+            "host.death_errors": 4,
+            "retry.max": 0,
+            "host.backoff_base_ms": 1,
+            "host.backoff_cap_ms": 1,
+            "polite.max_inflight": 1,
+        }
+        found = crawled(tmp_path, web, {"127.0.0.1": site}, ["/"], **overrides)
+        assert len(found) == 31, "no URL is ever deleted"
+        counts = Counter(found.values())
+        assert counts["failed", "host_dead"] == 26
+        assert counts["http_error", "http_5xx"] == 4
+
+
+@pytest.mark.requirement("R-14", "W-11", "W-13", "G-01", "ST-02")
+def test_what_is_kept_of_a_page(tmp_path: Path) -> None:
+    head = '<meta name=description content="about it"><meta name=keywords content="a, b"><link rel=canonical href="/c">'
+    body = html("/a", "https://elsewhere.test/x", head=head)
+    with TestWeb() as web:
+        web.add({"127.0.0.1": {"/": body, "/a": html(), "/c": html()}})
+        place = Place(tmp_path)
+        crawl = place.start([web.url("/")])
+        run_here(place, crawl.id)
+        catalog = place.store().catalog
+        rows = {row.url: row for row in place.rows(crawl.id)}
+        root, child = rows[web.url("/")], rows[web.url("/a")]
+        assert (root.status, root.content_type, root.title) == (200, "text/html; charset=utf-8", "test")
+        assert root.latency_ms is not None and root.latency_ms > 0
+        assert (child.discovered_from, child.raw_url, child.depth) == (root.id, "/a", 1)
+        facts = catalog.page_facts(root.id)
+        assert (facts["description"], facts["keywords"], facts["canonical"]) == ("about it", "a, b", "/c")
+        assert facts["links_out"] == [web.url("/c"), web.url("/a")]
+        assert facts["links_refused"] == ["https://elsewhere.test/x"]
+        assert facts["ip"] == "127.0.0.1"
+        assert ("elsewhere.test", "scope", 1) in catalog.refusals(crawl.id)
+        host = catalog.host("127.0.0.1")
+        assert host is not None and (host.addresses, host.requests) == ("127.0.0.1", 4)
+
+
+@pytest.mark.requirement("ST-05", "W-19", "X-03")
+@pytest.mark.parametrize(
+    "name", ["encodings", "documents", "charsets", "redirect_codes", "broken_off", "empty_bodies", "client_errors"]
+)
+def test_the_archive_of_a_crawl_is_read_by_everybody_and_holds_the_bytes_of_the_wire(name: str, tmp_path: Path) -> None:
+    with TestWeb() as web:
+        fixture = FIXTURES[name](web.port)
+        web.add(fixture.sites)
+        place = Place(tmp_path, resolve=fixture.resolve)
+        crawl = place.start(list(fixture.seeds), fixture.settings)
+        run_here(place, crawl.id)
+        folder = place.settings().archive_folder
+        assert complaints(*folder.glob("*.warc.gz")) == []
+        archived = [row for row in place.rows(crawl.id) if row.archive_file]
+        assert archived
+        for row in archived:
+            assert row.archive_file and row.archive_offset is not None and row.archive_length
+            found = read_response(folder, ArchivePlace(row.archive_file, row.archive_offset, row.archive_length))
+            assert (found.url, found.status) == (row.url, row.status)
+            if row.state == "visited":
+                assert len(decode_body(found.headers, found.body, 10_000_000).body) == row.bytes
+
+
+def test_the_same_payload_is_stored_once(tmp_path: Path) -> None:
+    """Revisit records refer to a committed record; `show` still has the whole body."""
+    same = html(body="x" * 5000)
+    with TestWeb() as web:
+        links = [f"/{n}" for n in range(40)]
+        web.add({"127.0.0.1": {"/": html(*links)} | {link: same for link in links}})
+        place = Place(tmp_path)
+        crawl = place.start([web.url("/")], {"polite.max_inflight": 1, "polite.floor_ms": 5})
+        run_here(place, crawl.id)
+        folder = place.settings().archive_folder
+        assert complaints(*folder.glob("*.warc.gz")) == []
+        revisits = 0
+        for row in place.rows(crawl.id)[1:]:
+            assert row.archive_file and row.archive_offset is not None and row.archive_length
+            found = read_response(folder, ArchivePlace(row.archive_file, row.archive_offset, row.archive_length))
+            assert found.body == same.body
+            revisits += found.revisit_of is not None
+        assert revisits > 20
+
+
+@pytest.mark.requirement("T-07", "T-08")
+def test_ten_pages_with_the_profile_of_the_jobs_api(tmp_path: Path) -> None:
+    with TestWeb() as web:
+        links = [f"/{n}" for n in range(9)]
+        web.add({"127.0.0.1": {"/": html(*links)} | {link: html("/") for link in links}})
+        place = Place(tmp_path)
+        crawl = place.start([web.url("/")], {"limits.max_pages": 20}, profile="jobs")
+        run_here(place, crawl.id)
+        assert len(place.rows(crawl.id)) == 10
+
+
+@pytest.mark.requirement("F-08")
+def test_every_profile_finds_what_its_rules_admit(tmp_path: Path) -> None:
+    with TestWeb() as web:
+        graph = generate(42424, 60, web.port)
+        web.add(graph.sites)
+        for profile in ("strict", "smallweb", "broad", "jobs"):
+            place = Place(tmp_path / profile)
+            overrides = {
+                "scope.mode": "same_host",
+                "redirects.mode": "enqueue",
+                "norm.query": "preserve",
+                "scope.max_depth": 50,
+            }
+            crawl = place.start(list(graph.seeds), dict(graph.settings) | overrides, profile=profile)
+            run_here(place, crawl.id)
+            assert graph.mismatches(place.states(crawl.id)) == [], profile
