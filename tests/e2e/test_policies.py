@@ -164,7 +164,7 @@ def test_the_same_payload_is_stored_once(tmp_path: Path) -> None:
     same = html(body="x" * 5000)
     with TestWeb() as web:
         links = [f"/{n}" for n in range(40)]
-        web.add({"127.0.0.1": {"/": html(*links)} | {link: same for link in links}})
+        web.add({"127.0.0.1": {"/": html(*links)} | dict.fromkeys(links, same)})
         place = Place(tmp_path)
         crawl = place.start([web.url("/")], {"polite.max_inflight": 1, "polite.floor_ms": 5})
         run_here(place, crawl.id)

@@ -60,6 +60,7 @@ class FetchResult:
     error: Reason = Reason.NONE
     detail: str = ""
     parsed: list[tuple[str, str]] | None = field(default=None, repr=False, compare=False)
+    by_name: dict[str, str] | None = field(default=None, repr=False, compare=False)
 
     def headers(self) -> list[tuple[str, str]]:
         if self.parsed is None:
@@ -68,8 +69,9 @@ class FetchResult:
 
     def header(self, name: str) -> str | None:
         """The first value of a header."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers() if key.lower() == wanted), None)
+        if self.by_name is None:
+            self.by_name = {key.lower(): value for key, value in reversed(self.headers())}
+        return self.by_name.get(name.lower())
 
 
 @dataclass(slots=True)

@@ -92,8 +92,13 @@ class Host:
                 return queue
         return None
 
+    def has_something_to_send(self) -> bool:
+        return any([queue.sendable() for queue in self.queues.values()])
+
     def in_flight_max(self) -> int:
-        return min((queue.crawl.polite.max_inflight for queue in self.queues.values()), default=1)
+        """Of two crawls on one host the smaller number holds."""
+        limits = [queue.crawl.polite.max_inflight for queue in self.queues.values()]
+        return min(limits) if limits else 1
 
     def delay_ms(self) -> float:
         return max((delay_ms(self.pace, queue.crawl.polite) for queue in self.queues.values()), default=0.0)
@@ -155,11 +160,7 @@ class Scheduler:
 
     def refresh(self, host: Host) -> None:
         """Put the host where it belongs after anything about it changed."""
-        if (
-            host.reserved
-            or host.in_flight >= host.in_flight_max()
-            or not any(queue.sendable() for queue in host.queues.values())
-        ):
+        if host.reserved or host.in_flight >= host.in_flight_max() or not host.has_something_to_send():
             host.entry = None
         elif host.entry != host.next_tick:
             host.entry = host.next_tick

@@ -78,11 +78,9 @@ class Visitor:
                 return self._retry_or_end(queue, row, result, Verdict(UrlState.FAILED, Reason.RESET, retryable=True), 0)
             result = await self.fetch(host, queue, target)
         verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
-        retry_after = (
-            retry_after_of(result.status or 0, result.header("retry-after"), self.site.clock.now_ms())
-            if result.status
-            else None
-        )
+        retry_after = None
+        if verdict.host_error and result.status is not None:
+            retry_after = retry_after_of(result.status, result.header("retry-after"), self.site.clock.now_ms())
         dead = self.judge_host(host, queue, result, verdict, retry_after)
         if verdict.retryable and not dead:
             return self._retry_or_end(queue, row, result, verdict, retry_after)

@@ -42,6 +42,7 @@ IDLE_MS_MIN, IDLE_MS_MAX = 100.0, 1000.0  # between two looks for work when ther
 FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
 DRAIN_MS = 8000.0  # for requests in flight when the worker stops
 RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
+READING_MAX = 64  # visits that have their response and are not ended
 REVISITS_MAX = 20_000  # payloads a session recognises: 14 MB
 LAG_EVERY_MS = 20.0
 LAG_BUSY_MS = 3.0  # a timer this late means that the loop has more work than time
@@ -279,7 +280,7 @@ class Worker:
         now, free = self.clock.tick_ms(), FREE_ENDS_MAX
         if self.stopping or self._stalled or now >= self._right_until:
             return
-        while self.fetching < self.settings.concurrency:
+        while self._has_room():
             picked = self.scheduler.pop(now)
             if picked is None:
                 break
@@ -293,12 +294,16 @@ class Worker:
         if self._urgent():
             self._flush_now.set()
 
+    def _has_room(self) -> bool:
+        """Fetching is faster than reading: pages that wait to be read are bounded, too."""
+        return self.fetching < self.settings.concurrency and len(self._tasks) < self.settings.concurrency + READING_MAX
+
     def _arm_timer(self, now: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         tick = self.scheduler.next_tick()
-        if tick is not None and self.fetching < self.settings.concurrency:
+        if tick is not None and self._has_room():
             self._timer = self._loop.call_later(max(0.0, tick - now) / 1000, self._kick)
 
     def _send(self, host: Host, queue: Queue, now: float) -> bool:
@@ -385,6 +390,7 @@ class Worker:
             task = asyncio.current_task()
             if task is not None:
                 self._tasks.discard(task)
+            self._kick()
             if self._urgent():
                 self._flush_now.set()
 

@@ -22,7 +22,7 @@ def write(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-@pytest.mark.requirement("T-04")
+@pytest.mark.requirement("T-04", "X-02")
 @pytest.mark.parametrize("a", ["a.jsonl", "a.json", "a.csv"])
 @pytest.mark.parametrize("b", ["b.jsonl", "b.json", "b.csv"])
 def test_any_two_formats(tmp_path: Path, a: str, b: str) -> None:

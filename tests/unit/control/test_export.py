@@ -19,7 +19,7 @@ def exported(filled: Filled, format: Format, where: UrlFilter | None = None) -> 
     return out.getvalue().decode()
 
 
-@pytest.mark.requirement("A-13", "A-43")
+@pytest.mark.requirement("A-13", "A-43", "X-01")
 def test_three_formats_hold_the_same_rows(filled: Filled) -> None:
     lines = [json.loads(line) for line in exported(filled, Format.JSONL).splitlines()]
     assert lines == json.loads(exported(filled, Format.JSON))
