@@ -40,7 +40,7 @@ QUEUES_HELD = 8000  # 8,000 hosts at one page a second
 KNOWN_KEPT = 20_000  # recent children, from which links to known URLs are drawn
 CHECKPOINT_EVERY_SECONDS = 0.25
 PRELOAD_ROWS = 20_000  # of one flush
-GC_THRESHOLD = (100_000, 50, 1000)  # as any process with a million small records needs it: 60 us a page less
+GC_THRESHOLD = (100_000, 50, 1000)  # the default collects inside flushes: some 30 us a page more
 TITLE = "A page of a site that was made up, with a title of usual length"
 REFUSED = [f"https://elsewhere{number}.example/a/refused/link" for number in range(4)]
 

@@ -10,7 +10,7 @@ from nephila.models import CrawlState, Reason
 
 SQL = statements("sqlite", "upkeep")
 RESTART_WAIT_MS = 100  # for readers of old pages, while the writers wait; then the next look tries again
-CHECKPOINT_PAGES = 50_000  # of write-ahead log; measured: below it checkpoints cost more than they free
+CHECKPOINT_PAGES = 20_000  # of write-ahead log; measured: below it checkpoints cost more than they free
 
 
 class SqliteUpkeep:
