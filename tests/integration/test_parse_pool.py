@@ -88,13 +88,13 @@ async def test_rules_of_many_crawls(pool: ParsePool) -> None:
             assert [found.url for found in answer.found] == [f"https://{n}.example/x"]
 
 
-async def test_idle(pool: ParsePool) -> None:
-    assert pool.idle == 1
+async def test_waiting(pool: ParsePool) -> None:
+    assert pool.waiting == 0
     task = asyncio.create_task(pool.read(RULES, page(1)))
     await asyncio.sleep(0)
-    assert pool.idle == 0
+    assert pool.waiting == 1
     await task
-    assert pool.idle == 1
+    assert pool.waiting == 0
 
 
 async def test_more_jobs_than_room(pool: ParsePool) -> None:

@@ -32,7 +32,7 @@ def test_defaults() -> None:
     [
         ("NEPHILA_DATA", "/srv/crawl", Path("/srv/crawl")),
         ("NEPHILA_WORKERS", "8", 8),
-        ("NEPHILA_PARSERS", "0", 0),
+        ("NEPHILA_PARSERS", "3", 3),
         ("NEPHILA_RESOLVE", "A.test=127.0.0.2, b.test=::1", {"a.test": "127.0.0.2", "b.test": "::1"}),
         ("NEPHILA_DNS_SERVERS", "127.0.0.1,::1", ("127.0.0.1", "::1")),
         ("NEPHILA_LOG_FORMAT", "json", "json"),
@@ -120,7 +120,7 @@ def test_user_agent(monkeypatch: pytest.MonkeyPatch, of_crawl: str, env: dict[st
 
 @pytest.mark.parametrize(
     ("workers", "cores", "parsers"),
-    [(1, 1, 1), (1, 2, 1), (2, 2, 1), (1, 4, 3), (2, 8, 3), (1, 64, 4), (64, 64, 1), (0, 1, 1), (0, 8, 4)],
+    [(1, 1, 1), (1, 2, 2), (2, 2, 1), (1, 4, 4), (3, 8, 2), (1, 64, 4), (64, 64, 1), (0, 1, 1), (0, 8, 4)],
 )
 def test_parsers_follow_the_cores(workers: int, cores: int, parsers: int) -> None:
     assert default_parsers(workers, cores) == parsers

@@ -53,9 +53,9 @@ class ParsePool:
         self._closed = False
 
     @property
-    def idle(self) -> int:
-        """Helpers without work, those included that did not have to start yet."""
-        return sum(not helper.tasks for helper in self._helpers)
+    def waiting(self) -> int:
+        """Pages at the helper with the fewest; 0: it has nothing to do, or did not have to start yet."""
+        return min(len(helper.tasks) for helper in self._helpers)
 
     async def start(self) -> None:
         """Start all helpers now, so that the first pages do not wait for them (a third of a second)."""

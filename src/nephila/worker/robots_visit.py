@@ -101,9 +101,7 @@ class RobotsVisitor:
         settings = crawl.settings.robots
         torn = result.truncated in ("time", "disconnect") and settings.on_error is RobotsOnError.RFC9309
         access = access_of(None if torn else result.status, settings.on_error)
-        body = (
-            decode_body(result.headers(), result.body, FETCH_BYTES_MAX).body if access is RobotsAccess.RULES else b""
-        )
+        body = decode_body(result.headers(), result.body, FETCH_BYTES_MAX).body if access is RobotsAccess.RULES else b""
         failures = failures if access is RobotsAccess.HOLD else 0
         detail = result.detail or f"status {result.status}"
         expires = settings.cache_seconds * 1000

@@ -49,6 +49,7 @@ class Site(Protocol):
     clock: Clock
 
     aborting: bool
+    core_is_free: bool  # there are more cores than workers
 
     def request_ended(self, host: Host, crawl: LiveCrawl) -> None: ...
     async def next_turn(self, host: Host, crawl: LiveCrawl) -> bool: ...
@@ -226,7 +227,7 @@ class Visitor:
         if row.crashes >= CRASHES_ALONE or self.site.offload():
             return await self.pool.read(crawl.rules, job)
         if looks_heavy(job.body):
-            if self.thread.stuck or not fits_thread(job.body):
+            if self.site.core_is_free or self.thread.stuck or not fits_thread(job.body):
                 return await self.pool.read(crawl.rules, job)
             parsed = await self.thread.parse(row.id, job.body, charset_of(job.content_type))
             if parsed.cpu_ms > SLOW_TREE_MS:

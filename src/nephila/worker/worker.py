@@ -42,6 +42,7 @@ IDLE_MS_MIN, IDLE_MS_MAX = 100.0, 1000.0  # between two looks for work when ther
 FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
 DRAIN_MS = 8000.0  # for requests in flight when the worker stops
 RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
+PIPELINED_WANTED = 2  # pages at a helper: with one more on its way it never waits for us
 READING_MAX = 64  # visits that have their response and are not ended
 REVISITS_MAX = 20_000  # payloads a session recognises: 14 MB
 LAG_EVERY_MS = 20.0
@@ -78,7 +79,7 @@ class Worker:
         self._dispatching = False
         self._timer: asyncio.TimerHandle | None = None
         self._busy = False
-        self._offload = settings.parsers_per_worker > 0 and usable_cores() > max(1, settings.workers)
+        self.core_is_free = usable_cores() > max(1, settings.workers)
         self._reset_session()
 
     def _reset_session(self) -> None:
@@ -100,7 +101,7 @@ class Worker:
         ca_file = str(self.settings.ca_file) if self.settings.ca_file else None
         self.fetcher = Fetcher(self.clock, resolver, ca_file=ca_file)
         self.resolver = resolver
-        self.pool = ParsePool(max(1, self.settings.parsers_per_worker))
+        self.pool = ParsePool(self.settings.parsers_per_worker)
         self.thread = ParseThread(self.clock, self._parsing_in_thread)
         self._watch_lag(self.clock.tick_ms())
         try:
@@ -445,7 +446,7 @@ class Worker:
 
     def offload(self) -> bool:
         """Parsing goes to a helper when the loop is the bottleneck and a core is free."""
-        return self._offload and self._busy and self.pool.idle > 0
+        return self.core_is_free and self._busy and self.pool.waiting < PIPELINED_WANTED
 
     def _watch_lag(self, expected: float) -> None:
         now = self.clock.tick_ms()
