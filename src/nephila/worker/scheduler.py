@@ -93,10 +93,7 @@ class Host:
         return None
 
     def has_something_to_send(self) -> bool:
-        for queue in self.queues.values():  # a generator would cost twice as much, four times a page
-            if queue.sendable():
-                return True
-        return False
+        return any(queue.sendable() for queue in self.queues.values())
 
     def in_flight_max(self) -> int:
         """Of two crawls on one host the smaller number holds."""
