@@ -58,7 +58,9 @@ def test_a_known_boundary_saves_the_scan_and_changes_nothing(tmp_path: Path) -> 
     assert close_torn_tail(path, places[2].offset) == TornTail(path, size - 3, 3)
 
 
-@pytest.mark.parametrize("tail", [bytes(100_000), b"\x1f\x8b", os.urandom(5000), gzip.compress(b"no record", mtime=0)[:-1]])
+@pytest.mark.parametrize(
+    "tail", [bytes(100_000), b"\x1f\x8b", os.urandom(5000), gzip.compress(b"no record", mtime=0)[:-1]]
+)
 def test_a_tail_of_anything_is_cut(tmp_path: Path, tail: bytes) -> None:
     path, _ = write(tmp_path, PAGE)
     size = path.stat().st_size
