@@ -120,8 +120,12 @@ class Cluster:
         self.duty.run_once()
 
     def ready(self) -> None:
-        """All workers have joined."""
-        self.run_until(lambda: sum(worker.alive for worker in self.store.catalog.workers()) >= self.place.workers)
+        """All workers have joined and have their share."""
+
+        def shares() -> list[int]:
+            return [worker.partitions for worker in self.store.catalog.workers() if worker.alive]
+
+        self.run_until(lambda: len(shares()) == self.place.workers and min(shares()) > 0)
 
     def poll(self) -> None:
         self.supervisor.poll()
@@ -133,11 +137,6 @@ class Cluster:
             self.poll()
             assert time.monotonic() < end, f"not done after {seconds} s: {self.describe()}"
             time.sleep(0.02)
-
-    def run_for(self, seconds: float, done: Callable[[], bool]) -> None:
-        """So long, or until it is done."""
-        end = time.monotonic() + seconds
-        self.run_until(lambda: done() or time.monotonic() > end)
 
     def run_crawl(self, crawl_id: int, seconds: float = 90) -> Crawl:
         self.run_until(lambda: self.store.catalog.crawl(crawl_id).state.over, seconds)
