@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +20,7 @@ from nephila.cli.options import (
     reading_settings,
 )
 from nephila.clock import SystemClock
+from nephila.control.crawls import as_it_is
 from nephila.control.export import iso_time
 from nephila.control.progress import TERMINAL, Snapshot, ended_of, sampled
 from nephila.frontier.store import Catalog, Crawl
@@ -30,12 +32,13 @@ SAMPLE_SECONDS = 1.0
 def status(crawl: CrawlArgument = None, data: DataOption = None, json: JsonOption = False) -> None:
     """All crawls; or of one: counts, rate, an end that knows politeness, the slowest hosts."""
     catalog = open_catalog(reading_settings(data))
-    known = catalog.crawls()
+    known = [as_it_is(catalog, each) for each in catalog.crawls()]
     if crawl is None and len(known) > 1:
         _print_all(catalog, known, json=json)
         return
     found = chosen_crawl(catalog, crawl)
     snapshot = sampled(catalog, found.id, SystemClock(), lambda: time.sleep(SAMPLE_SECONDS))
+    snapshot = replace(snapshot, crawl=as_it_is(catalog, snapshot.crawl))
     if json:
         print_json(snapshot.as_json(final=snapshot.crawl.state.over))
     else:

@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nephila.errors import StoreUnavailable, UsageError
@@ -17,6 +18,7 @@ from nephila.urls.normalize import parse
 SEEDS_MAX = 10_000_000
 PURGE_ROWS = 5000
 ACKNOWLEDGE_SECONDS = 10.0
+INTERRUPTED = "interrupted"
 
 
 def seed_url(text: str) -> str:
@@ -112,17 +114,23 @@ def fingerprint(seeds: Sequence[str], settings: CrawlSettings) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def interrupted(catalog: Catalog, crawl: Crawl) -> bool:
+    """It says that it runs, but nobody sees to it and no worker lives: all were killed."""
+    if crawl.state is not CrawlState.RUNNING or catalog.attended(crawl.id):
+        return False
+    return not any(worker.alive for worker in catalog.workers())
+
+
 def interrupt_others(catalog: Catalog, wanted: Crawl | None) -> None:
-    """Crawls that say they run while no worker lives were killed: they wait for `resume`, no new command takes them."""
-    if any(worker.alive for worker in catalog.workers()):
-        return
+    """Crawls whose processes were killed wait for `resume`: no other command takes them up."""
     for crawl in catalog.crawls():
-        if (
-            crawl.state is CrawlState.RUNNING
-            and (wanted is None or crawl.id != wanted.id)
-            and not catalog.attended(crawl.id)
-        ):
-            catalog.steer(crawl.id, CrawlState.PAUSED, "interrupted")
+        if (wanted is None or crawl.id != wanted.id) and interrupted(catalog, crawl):
+            catalog.steer(crawl.id, CrawlState.PAUSED, INTERRUPTED)
+
+
+def as_it_is(catalog: Catalog, crawl: Crawl) -> Crawl:
+    """For those who look: a killed crawl is shown as the paused one that it will be."""
+    return replace(crawl, state=CrawlState.PAUSED, reason=INTERRUPTED) if interrupted(catalog, crawl) else crawl
 
 
 def resumable(catalog: Catalog, crawl_id: int | None) -> Crawl:

@@ -125,7 +125,7 @@ def test_a_finished_crawl_cannot_be_resumed(nephila: Nephila, filled: Filled) ->
 
 def test_status_of_one_crawl(nephila: Nephila) -> None:
     code, out, _ = nephila("status")
-    assert code == 0 and f"crawl 1 is running: {SEED}" in out
+    assert code == 0 and f"crawl 1 is paused (interrupted): {SEED}" in out
     assert "5 of about 6 URLs" in out and "a.test" in out and "errors: not_found 1" in out
     assert json.loads(nephila("status", "--json")[1])["states"]["visited"] == 3
 
