@@ -182,7 +182,7 @@ def test_workers_end_with_a_killed_command(nephila: Command, web: TestWeb) -> No
     process.kill()
     process.communicate(timeout=WAIT_SECONDS)
     until(lambda: json.loads(nephila("status", "--json")[1])["workers"] == [])
-    assert nephila.status()["state"] == "running"
+    assert nephila.status()["state"] == "paused"
     process = nephila.start("resume")  # what was killed can be gone on with
     before = len(web.hits())
     until(lambda: len(web.hits()) > before + 5)
