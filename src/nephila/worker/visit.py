@@ -51,7 +51,7 @@ class Site(Protocol):
     aborting: bool
     core_is_free: bool  # there are more cores than workers
 
-    def request_ended(self, host: Host, crawl: LiveCrawl) -> None: ...
+    def request_ended(self, host: Host) -> None: ...
     async def next_turn(self, host: Host, crawl: LiveCrawl) -> bool: ...
     def addresses_of(self, url: str) -> tuple[str, str]: ...
     def ask_name_again(self, url: str) -> None: ...
@@ -100,7 +100,7 @@ class Visitor:
         try:
             result = await self.fetcher.fetch(FetchRequest(url, crawl.fetch, crawl.user_agent, timeout_ms, bytes_max))
         finally:
-            self.site.request_ended(host, queue.crawl)
+            self.site.request_ended(host)
         if result.detail == ABORTED and self.site.aborting:
             raise Aborted
         if not host.addresses[0]:

@@ -124,7 +124,7 @@ class Worker:
         if self.stopping:
             self.aborting = True
             self.fetcher.abort()
-        elif not self.stopping:
+        else:
             self.stopping = True
             self._loop.call_later(DRAIN_MS / 1000, self.stop)
         self._flush_now.set()
@@ -381,7 +381,6 @@ class Worker:
             logs.component_log("worker", worker=self.id).exception("visit_broke", url=row.url if row else "robots.txt")
             if row is not None:
                 self.pending.end(queue, row, UrlState.FAILED, Reason.POISON)
-                self.pending.finished[-1].outcome.page = None
             self.report({"event": "fault", "error": repr(error)})
         finally:
             queue.in_flight -= 1
@@ -397,7 +396,7 @@ class Worker:
 
     # --- what a visit asks of its worker (visit.Site)
 
-    def request_ended(self, host: Host, crawl: LiveCrawl) -> None:
+    def request_ended(self, host: Host) -> None:
         self.fetching -= 1
         self.scheduler.finished(host, self.clock.tick_ms(), host.gap_ms(random.random()))
         self._kick()
