@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,10 +27,16 @@ def repeated_requests(hits: list[Hit]) -> int:
     return sum(times - 1 for times in asked.values())
 
 
-def more_requests(cluster: Cluster, web: TestWeb, count: int, over: Callable[[], bool]) -> None:
-    """Moments are counted in requests, not in seconds: they are the same on a fast machine and on a slow one."""
-    wanted = len(web.hits()) + count
+def kill_one(cluster: Cluster, web: TestWeb, crawl_id: int, chance: random.Random, requests: int) -> None:
+    """A random worker, so many requests from now: moments in requests are the same on a fast and on a slow machine."""
+
+    def over() -> bool:
+        return cluster.store.catalog.crawl(crawl_id).state.over
+
+    wanted = len(web.hits()) + requests
     cluster.run_until(lambda: over() or (len(web.hits()) >= wanted and bool(cluster.supervisor.pids)))
+    assert not over(), "the crawl was over before it could be hurt"
+    os.kill(chance.choice(cluster.supervisor.pids), signal.SIGKILL)
 
 
 def assert_whole(place: Place, crawl_id: int, graph: GeneratedGraph) -> None:
@@ -49,17 +54,10 @@ def test_random_workers_are_killed_again_and_again(tmp_path: Path) -> None:
         web.add(graph.sites)
         place = Place(tmp_path, workers=2)
         crawl = place.start(list(graph.seeds), graph.settings | {"polite.max_inflight": 4})
-        kills = 0
+        kills = 8
         with Cluster(place) as cluster:
-
-            def over() -> bool:
-                return cluster.store.catalog.crawl(crawl.id).state.over
-
-            while kills < 8:
-                more_requests(cluster, web, chance.randint(40, 160), over)
-                assert not over(), "the crawl was over before it could be hurt"
-                os.kill(chance.choice(cluster.supervisor.pids), signal.SIGKILL)
-                kills += 1
+            for _ in range(kills):
+                kill_one(cluster, web, crawl.id, chance, chance.randint(40, 160))
             cluster.run_crawl(crawl.id)
         assert_whole(place, crawl.id, graph)
         assert repeated_requests(web.hits()) <= kills * UNFLUSHED_MAX
@@ -143,17 +141,9 @@ def test_politeness_holds_over_kills_restarts_redirects_and_robots(tmp_path: Pat
             list(graph.seeds),
             graph.settings | {"polite.floor_ms": delay, "polite.max_inflight": 1, "polite.adaptive": False},
         )
-        kills = 0
         with Cluster(place) as cluster:
-
-            def over() -> bool:
-                return cluster.store.catalog.crawl(crawl.id).state.over
-
-            while kills < 4:
-                more_requests(cluster, web, chance.randint(8, 18), over)
-                assert not over(), "the crawl was over before it could be hurt"
-                os.kill(chance.choice(cluster.supervisor.pids), signal.SIGKILL)
-                kills += 1
+            for _ in range(4):
+                kill_one(cluster, web, crawl.id, chance, chance.randint(8, 18))
             cluster.run_crawl(crawl.id)
         assert violations(web.hits(), delay) == []
         assert graph.mismatches(place.states(crawl.id)) == []

@@ -15,7 +15,7 @@ from nephila.urls.normalize import parse
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.robots_gate import PENDING, PENDING_MS_MAX, RobotsGate, hold_ms
 from nephila.worker.scheduler import Host, Queue
-from nephila.worker.visit import Visitor
+from nephila.worker.visit import Visitor, verdict_of
 
 FETCH_BYTES_MAX = ROBOTS_BYTES_MAX + 1  # one more than the parser reads, so that it knows of a cut
 
@@ -49,7 +49,7 @@ class RobotsVisitor:
             children = [robots_child(crawl.id, origin, target, row.hops + 1)]
         else:
             self.visitor.site.pending.robots[origin] = self._robots_record(crawl, origin, result, failures=0)
-        verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
+        verdict = verdict_of(result)
         self.visitor.end(queue, row, result, verdict.state, verdict.reason, children=children, redirect_to=target)
 
     def _ask_elsewhere(self, host: Host, queue: Queue, origin: str, target: str, hops: int) -> None:
@@ -93,9 +93,8 @@ class RobotsVisitor:
             delay for other in host.gates.values() if (delay := other.crawl_delay_ms(crawl.product_token)) is not None
         ]
         host.pace.crawl_delay_ms = max(delays, default=None)
-        self.visitor.site.rest(
-            host, host.delay_ms(), host.rest_reason
-        )  # the request for robots.txt counts, too, by the delay it has told
+        # The request for robots.txt counts, too, by the delay that it has told.
+        self.visitor.site.rest(host, host.delay_ms(), host.rest_reason)
 
     def _robots_record(self, crawl: LiveCrawl, origin: str, result: FetchResult, failures: int) -> RobotsRecord:
         settings = crawl.settings.robots

@@ -39,7 +39,7 @@ ABORTED = "aborted"  # the fetcher's word for a request that we ended ourselves
 
 
 class Aborted(Exception):
-    """We ended the request: the row stays open, and nobody is blamed."""
+    """We ended the visit, or stopped before its next hop: the row stays open, and nobody is blamed."""
 
 
 class Site(Protocol):
@@ -76,9 +76,9 @@ class Visitor:
         while target := self._inline_target(queue.crawl, host, row, result, hops):
             hops += 1
             if not await self.site.next_turn(host, queue.crawl):
-                return self._retry_or_end(queue, row, result, Verdict(UrlState.FAILED, Reason.RESET, retryable=True), 0)
+                raise Aborted
             result = await self.fetch(host, queue, target)
-        verdict = classify_error(result.error) if result.status is None else classify_http(result.status)
+        verdict = verdict_of(result)
         retry_after = None
         if verdict.host_error and result.status is not None:
             retry_after = retry_after_of(result.status, result.header("retry-after"), self.site.clock.now_ms())
@@ -327,6 +327,10 @@ class Visitor:
             self.log.url_crawled(
                 row.url, queue.crawl.id, row.id, result.status, state, result.timing.total_ms, links, len(result.body)
             )
+
+
+def verdict_of(result: FetchResult) -> Verdict:
+    return classify_error(result.error) if result.status is None else classify_http(result.status)
 
 
 def packed_links(found: list[Found]) -> dict[str, bytes]:

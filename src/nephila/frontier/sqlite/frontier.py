@@ -306,9 +306,8 @@ class SqliteFrontier:
         for crawl, wanted in sorted(batch.grants_wanted.items()):
             in_hand = db.execute(SQL["grant_of"], (crawl, self.worker)).get or 0
             left = db.execute(SQL["pages_left"], (crawl,)).get or 0
-            more = max(
-                min(wanted - in_hand, left), -in_hand
-            )  # negative: what this session has no use for goes back to the others
+            # Negative: what this session has no use for goes back to the others.
+            more = max(min(wanted - in_hand, left), -in_hand)
             if more:
                 db.execute(SQL["grant_pages"], (more, crawl))
                 db.execute(SQL["add_grant"], (crawl, self.worker, more))
