@@ -1,4 +1,4 @@
-"""make bench: every benchmark as a table with its targets. `python -m bench crawl|store`: one; --record: RESULTS.md."""
+"""make bench: every benchmark as a table with its targets; `python -m bench store`: one; --record: RESULTS.md."""
 
 import argparse
 import os
@@ -9,6 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
+COMMANDS = {
+    "crawl": ["bench.crawl"],
+    "store": ["bench.store"],
+    "postgres": ["bench.store", "--store", "postgres"],
+    "scale": ["bench.scale"],
+}
 
 
 def machine() -> str:
@@ -27,14 +33,14 @@ def machine() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench")
-    parser.add_argument("which", nargs="*", choices=["crawl", "store", []], help="default: both")
+    parser.add_argument("which", nargs="*", choices=[*COMMANDS, []], help="default: all")
     parser.add_argument("--record", action="store_true", help="write the result to bench/RESULTS.md")
-    parser.add_argument("--full", action="store_true", help="the store at 1, 5 and 10 million URLs (some 40 minutes)")
+    parser.add_argument("--full", action="store_true", help="both stores at 1, 5 and 10 million URLs (over an hour)")
     options = parser.parse_args()
     texts = []
-    for name in options.which or ["crawl", "store"]:
-        command = [sys.executable, "-m", f"bench.{name}"]
-        if name == "store" and not options.full:
+    for name in options.which or COMMANDS:
+        command = [sys.executable, "-m", *COMMANDS[name]]
+        if "bench.store" in command and not options.full:
             command.append("--quick")
         done = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert done.stdout is not None

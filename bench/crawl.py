@@ -1,29 +1,32 @@
-"""Crawls real documentation sites on loopback, beside Scrapy, in one run: python -m bench.crawl
+"""Crawls real documentation sites on loopback: python -m bench.crawl [--only scrapy,workers,host,store,stages]
 
+Every figure is a ratio of runs that stand side by side: the speed of a shared machine changes by half within minutes.
 Needs root once (nginx and Debian's documentation packages, by ../shared/bench/docs-site.sh) and Scrapy, which it
 installs into a virtual environment of its own.
 """
 
+import argparse
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
+from bench.places import Place, postgres
 from nephila import wiring
 from nephila.control import crawls
 from nephila.control.supervisor import Supervisor
 from nephila.control.upkeep import Duty
 from nephila.profiles import crawl_settings
-from nephila.settings import process_settings
+from nephila.settings import ProcessSettings, process_settings
 
 HERE = Path(__file__).parent
 WORK = HERE / ".work"
@@ -33,7 +36,12 @@ ALL_SITES = [f"http://127.1.{copy}.{site}:8090/" for copy in range(4) for site i
 ONE_HOST = ["http://127.1.0.5:8090/"]
 SCRAPY_PAGES = 1500
 ROUNDS = 3
-LEXBOR_PAGES = 500
+LEXBOR_PAGES = 1000
+LEXBOR_TIMES = 1000 / 300  # the budget of a page over what parsing took of it on the machine of the design
+OF_SQLITE = 0.85
+SERVER_CPU_US_MAX = 150
+DUTY_SECONDS, LOOK_SECONDS = 0.5, 0.1
+LEASE_SECONDS = 2  # PostgreSQL looks twice, so far apart, before a crawl is over; the figures do not contain it
 OWN_SITE = {"fetch.allow_private": True, "polite.floor_ms": 0, "polite.adaptive": False, "polite.max_inflight": 16}
 SETTLE_SECONDS = 300.0
 
@@ -47,12 +55,13 @@ STAGES = (
 )
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Result:
     pages: int
-    seconds: float
+    seconds: float  # until the last page was committed
     cpu_us: float  # of all worker processes, per URL
     rss_mib: int
+    server_us: float = 0.0  # CPU of the database server, per URL
 
     @property
     def rate(self) -> float:
@@ -66,51 +75,65 @@ def scrapy(seeds: list[str]) -> float:
         subprocess.run([str(folder / "bin" / "pip"), "install", "-q", "scrapy", "py-spy"], check=True)
     command = [str(folder / "bin" / "python"), str(SHARED / "scrapy_baseline.py"), str(SCRAPY_PAGES), *seeds]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    print(f"  {printed.strip()}", flush=True)
+    print(f"  {printed.strip()}", file=sys.stderr, flush=True)  # between the rows of a table
     return float(printed.rsplit("=", 1)[1].split()[0])
 
 
-def nephila(seeds: list[str], workers: int, *, cores: int = 2, samples: Path | None = None) -> Result:
-    """One complete crawl in a fresh store, everything on: robots, exact dedup, synchronous=FULL, WARC."""
+def nephila(
+    seeds: list[str], workers: int, *, cores: int = 2, samples: Path | None = None, place: Place | None = None
+) -> Result:
+    """One complete crawl in a fresh store, everything on: robots, exact dedup, durable commits, WARC."""
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
-        settings = process_settings({"data": Path(folder), "workers": workers, "log_level": "error"})
+        given = {"data": Path(folder), "workers": workers, "log_level": "error", "lease_seconds": LEASE_SECONDS}
+        if place is not None:
+            given |= {"store": place.settings.store, "allow_private": True}
+        settings = process_settings(given)
         store = wiring.open_store(settings, create=True)
         crawl, _ = crawls.start(store.catalog, seeds, crawl_settings("default", OWN_SITE))
         command = ["taskset", "-c", "0", *wiring.WORKER_COMMAND] if cores == 1 else wiring.WORKER_COMMAND
         supervisor = Supervisor(command, wiring.worker_environment(settings), workers, store.catalog.suspect)
-        duty = Duty(store.upkeep, settings.archive_folder)
-        before = os.times()
+        before, server_before = os.times(), place.server_cpu() if place else 0.0
         supervisor.start()
         while not any(worker.alive for worker in store.catalog.workers()):
             time.sleep(0.01)  # Scrapy's clock starts after its imports, too
-        began = time.perf_counter()
         sampler = _sample(supervisor.pids[0], samples) if samples else None
-        while not store.catalog.crawl(crawl.id).state.over:
-            supervisor.poll()
-            duty.run_once()
-            time.sleep(0.05)
-            assert time.perf_counter() - began < SETTLE_SECONDS, "the crawl does not end"
-        seconds = time.perf_counter() - began
+        seconds = _until_over(store, crawl.id, supervisor, settings)
         rss = sum(_rss_mib(pid) for pid in supervisor.pids)
         supervisor.close()
         after = os.times()
+        server = place.server_cpu() - server_before if place else 0.0
         tallies = store.catalog.tallies(crawl.id)
         if sampler is not None:
             sampler.wait()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        return Result(tallies["visited"], seconds, cpu / tallies["urls"] * 1e6, rss)
+        urls_us = 1e6 / tallies["urls"]
+        return Result(tallies["visited"], seconds, cpu * urls_us, rss, server * urls_us)
 
 
-def interleaved(seeds: list[str]) -> tuple[float, float]:
-    """Pages a second on one core and on two: medians of rounds that take turns, because the machine's speed changes."""
-    rates = [(nephila(seeds, 1, cores=1).rate, nephila(seeds, 1).rate) for _ in range(ROUNDS)]
-    return statistics.median(one for one, _ in rates), statistics.median(two for _, two in rates)
+def _until_over(store: wiring.Store, crawl_id: int, supervisor: Supervisor, settings: ProcessSettings) -> float:
+    """Seconds until the last page, whatever time it took to notice that it was the last."""
+    duty = Duty(store.upkeep, settings.archive_folder, shared=False)
+    began = last = duty_at = time.perf_counter()
+    visited = 0
+    while not store.catalog.crawl(crawl_id).state.over:
+        supervisor.poll()
+        now = time.perf_counter()
+        assert now - began < SETTLE_SECONDS, "the crawl does not end"
+        if now >= duty_at:
+            duty.run_once()
+            duty_at = now + DUTY_SECONDS
+        found = store.catalog.tallies(crawl_id).get("visited", 0)
+        if found != visited:
+            visited, last = found, now
+        time.sleep(LOOK_SECONDS)
+    return last - began
 
 
 def lexbor_us() -> float:
     """CPU of building the trees of some of these pages and nothing else: how fast this machine is just now."""
     folder = next(path for path in (WORK / "web", Path("/var/tmp/web")) if path.exists())
-    pages = [path.read_bytes() for path in sorted(folder.glob("cppreference*/**/*.html"))[:LEXBOR_PAGES]]
+    paths = sorted(folder.glob("*/**/*.html"))
+    pages = [path.read_bytes() for path in paths[:: max(1, len(paths) // LEXBOR_PAGES)] if path.is_file()]
     began = time.process_time()
     for page in pages:
         LexborHTMLParser(page)
@@ -156,53 +179,91 @@ def row(what: str, target: str, result: str) -> None:
     print(f"| {what} | {target} | {result} |", flush=True)
 
 
+def ratio(what: str, target: str, one: float, other: float) -> None:
+    """Of pages a second."""
+    row(what, target, f"**{one / other:.2f} x** ({one:.0f} against {other:.0f} pages/s)")
+
+
+# --- what is measured -----------------------------------------------------------------------------------------------
+
+
+def against_scrapy() -> None:
+    before, one, after = scrapy(SITES), nephila(SITES, 1), scrapy(SITES)
+    ratio("one worker against Scrapy (5 sites)", "12 x", one.rate, (before + after) / 2)
+
+
+def more_workers() -> None:
+    lexbor = lexbor_us()
+    one_core = nephila(ALL_SITES, 1, cores=1)
+    lexbor = (lexbor + lexbor_us()) / 2
+    one_free, two = nephila(ALL_SITES, 1), nephila(ALL_SITES, 2)
+    ratio("two workers on two cores against one on one (20 hosts)", "1.5 x", two.rate, one_core.rate)
+    ratio("two workers against one that may use both cores (20 hosts)", "-", two.rate, one_free.rate)
+    row("CPU per URL, everything on, one core", "1,000 us", f"**{one_core.cpu_us:.0f} us**")
+    row("lexbor building trees (of the same pages, before and after)", "-", f"{lexbor:.0f} us")
+    row("CPU per URL over that of lexbor", f"{LEXBOR_TIMES:.2f} x", f"**{one_core.cpu_us / lexbor:.2f} x**")
+    row("peak memory of a worker", "400 MB", f"{one_core.rss_mib} MiB")
+
+
+def one_host() -> None:
+    rounds = [(nephila(ONE_HOST, 1, cores=1).rate, nephila(ONE_HOST, 1).rate) for _ in range(ROUNDS)]
+    one, two = (statistics.median(rates) for rates in zip(*rounds, strict=True))
+    ratio(f"one host, two cores against one ({ROUNDS} rounds each, medians)", "1.3 x", two, one)
+
+
+def stores() -> None:
+    """One worker on the store of a cluster against one on the embedded store, in turns."""
+    rounds = [(nephila(SITES, 1), _on_postgres(SITES)) for _ in range(ROUNDS)]
+    embedded, shared = ([results[side] for results in rounds] for side in (0, 1))
+    rates = [statistics.median(result.rate for result in results) for results in (shared, embedded)]
+    ratio(f"one worker on PostgreSQL against SQLite ({ROUNDS} rounds each, medians)", f"{OF_SQLITE} x", *rates)
+    each = ", ".join(f"{ours.rate / theirs.rate:.2f}" for theirs, ours in rounds)
+    row("the same, round by round", "-", each)
+    server = statistics.median(result.server_us for result in shared)
+    row("CPU of the database server per URL", f"{SERVER_CPU_US_MAX} us", f"**{server:.0f} us**")
+    ours, theirs = (statistics.median(result.cpu_us for result in results) for results in (shared, embedded))
+    row("CPU of the worker per URL, PostgreSQL and SQLite", "-", f"{ours:.0f} us, {theirs:.0f} us")
+    pages = {result.pages for results in (shared, embedded) for result in results}
+    row("pages of each run", "all the same", ", ".join(str(count) for count in sorted(pages)))
+
+
+def _on_postgres(seeds: list[str]) -> Result:
+    with postgres(WORK) as place:
+        return nephila(seeds, 1, place=place)
+
+
+def by_stage() -> None:
+    samples = WORK / "samples.txt"
+    sampled = nephila(ALL_SITES, 1, samples=samples)
+    print("\nCPU per URL by stage (share of samples x CPU per URL):\n\n| stage | us |\n|---|---|")
+    for name, us in stages(samples, sampled.cpu_us).items():
+        print(f"| {name} | {us:.0f} |")
+    samples.unlink()
+
+
+SECTIONS: dict[str, Callable[[], None]] = {
+    "scrapy": against_scrapy,
+    "workers": more_workers,
+    "host": one_host,
+    "store": stores,
+    "stages": by_stage,
+}
+
+
 def main() -> None:
+    options = argparse.ArgumentParser(description="crawls of real sites on loopback")
+    options.add_argument("--only", default=",".join(SECTIONS), help=f"of {','.join(SECTIONS)}")
+    wanted = options.parse_args().only.split(",")
     if os.geteuid() != 0 or not SHARED.exists():
         sys.exit("bench.crawl needs root and ../shared/bench (it installs nginx and serves real sites on loopback)")
     WORK.mkdir(exist_ok=True)
     serving = subprocess.run(["pgrep", "-f", "nginx.*docs"], capture_output=True, check=False).returncode == 0
     if not serving and subprocess.run(["curl", "-sfo", "/dev/null", SITES[0]], check=False).returncode:
         subprocess.run(["bash", str(SHARED / "docs-site.sh"), str(WORK / "web")], check=True, stdout=sys.stderr)
-    samples = WORK / "samples.txt"
-    peer = scrapy(SITES)
-    one = nephila(SITES, 1)
-    print(f"  nephila, one worker: {one.pages} pages in {one.seconds:.1f} s = {one.rate:.0f} pages/s", flush=True)
-    again = scrapy(SITES)
-    peer = (peer + again) / 2
-    one_core = nephila(ALL_SITES, 1, cores=1)
-    one_free = nephila(ALL_SITES, 1)
-    two = nephila(ALL_SITES, 2)
-    host_one, host_two = interleaved(ONE_HOST)
-    lexbor = lexbor_us()
-    sampled = nephila(ALL_SITES, 1, samples=samples)
-    print("\n| what | target | result |\n|---|---|---|")
-    row(
-        "one worker against Scrapy (5 sites)",
-        "12 x",
-        f"**{one.rate / peer:.1f} x** ({one.rate:.0f} against {peer:.0f} pages/s)",
-    )
-    row(
-        "two workers on two cores against one on one (20 hosts)",
-        "1.5 x",
-        f"**{two.rate / one_core.rate:.2f} x** ({two.rate:.0f} against {one_core.rate:.0f})",
-    )
-    row(
-        "two workers against one that may use both cores (20 hosts)",
-        "-",
-        f"{two.rate / one_free.rate:.2f} x ({two.rate:.0f} against {one_free.rate:.0f})",
-    )
-    row(
-        "one host, two cores against one",
-        "1.3 x",
-        f"**{host_two / host_one:.2f} x** ({host_two:.0f} against {host_one:.0f})",
-    )
-    row("CPU per URL, everything on, one core", "1,000 us", f"**{one_core.cpu_us:.0f} us**")
-    row("of that, lexbor building trees (the same pages alone)", "-", f"{lexbor:.0f} us")
-    row("peak memory of a worker", "400 MB", f"{one_core.rss_mib} MiB")
-    print("\nCPU per URL by stage (share of samples x CPU per URL):\n\n| stage | us |\n|---|---|")
-    for name, us in stages(samples, sampled.cpu_us).items():
-        print(f"| {name} | {us:.0f} |")
-    shutil.rmtree(WORK / "samples.txt", ignore_errors=True)
+    print("| what | target | result |\n|---|---|---|")
+    for name, section in SECTIONS.items():
+        if name in wanted:
+            section()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
-"""The SQLite store alone, through SqliteFrontier.flush with made-up results: pages/s, CPU, the longest transaction.
+"""The store alone, through Frontier.flush with made-up results: pages/s, CPU, the longest transaction, sizes.
 
-    python -m bench.store [--rows 1000000,5000000,10000000] [--only growth,host,...] [--quick] [--profile]
+    python -m bench.store [--store postgres] [--rows 1000000,10000000] [--only growth,...] [--quick] [--profile]
 
-A page brings 76 links. The worker's cache of known keys passes ten of them to the store, five are new. Eight of ten
-lead to the page's own host, the others to some hosts often and to most seldom (Zipf). Flushes carry 256 pages of 256
-different hosts, as politeness has it; synchronous=FULL; the log is folded by a process of its own, as in production.
-Only the flush is timed: making the results up is not the store's work.
+What a page is, and what is timed: bench/player.py. SQLite with synchronous=FULL, its log folded by a process of its
+own, as in production; PostgreSQL with fsync and synchronous_commit on, the settings of bench/places.py.
 """
 
 import argparse
@@ -15,296 +13,45 @@ import multiprocessing
 import os
 import platform
 import pstats
-import shutil
-import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
 from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 from random import Random
+from statistics import median
+from typing import NamedTuple
 
-from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
-from nephila.frontier.store import Batch, Flushed, HostClock, Outcome, Refill, Release, Row, WorkerInfo
-from nephila.models import Child, PageRecord, Timing, UrlState
-from nephila.policy.politeness import Pace
+import psycopg
+
+from bench.places import PLACES, Place
+from bench.player import GC_THRESHOLD, PAGES_PER_FLUSH, Measure, Player, Web, count_statements, preload
+from nephila import wiring
+from nephila.frontier.store import WorkerInfo
 from nephila.profiles import crawl_settings
-from nephila.urls.identity import url_key
+from nephila.settings import ProcessSettings
 
-PAGES_PER_FLUSH = 256
-WINDOW, WINDOW_MAX = 16, 2048
-QUEUES_PER_LOAD = 256
-QUEUES_HELD = 8000  # 8,000 hosts at one page a second
-KNOWN_KEPT = 20_000  # recent children, from which links to known URLs are drawn
-CHECKPOINT_EVERY_SECONDS = 0.25
-PRELOAD_ROWS = 20_000  # of one flush
-GC_THRESHOLD = (100_000, 50, 1000)  # the default collects inside flushes: some 30 us a page more
-TITLE = "A page of a site that was made up, with a title of usual length"
-REFUSED = [f"https://elsewhere{number}.example/a/refused/link" for number in range(4)]
-
-TARGETS = {1_000_000: 6000, 5_000_000: 4000, 10_000_000: 3000}
+TARGETS = {
+    "sqlite": {1_000_000: 6000, 5_000_000: 4000, 10_000_000: 3000},
+    "postgres": {},
+}  # pages/s at so many URLs
+GROWTH_MAX = 1.5  # the cost of a page at the last mark over that at the first
+CONNECTIONS, CONNECTIONS_PAGES_MIN = 10, 6000
+SERVER_CPU_US_MAX = 150
+STATEMENTS_MAX = 0.1
 TRANSACTION_SECONDS_MAX = 0.5
 RSS_MB_MAX = 400
 RESUME_SECONDS_MAX = 5.0
-EVEN_SHARE_MIN = 0.8  # the slowest of four writers against the fastest
+EVEN_SHARE_MIN = 0.8  # the slowest writer against the fastest
+BESIDE_MIN = 0.9  # pages/s beside a long transaction over those without
+ROUNDS = 3
+WARM_PAGES = 20 * PAGES_PER_FLUSH
 QUICK = 25  # --quick is so many times smaller
 
-
-# --- the results of visits, made up ---------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Web:
-    """Where links lead. Every new URL is new for good: its number is in it."""
-
-    crawls: list[int]
-    hosts: int
-    new: int = 5
-    known: int = 5
-    number: int = 0
-    away: float = 0.2  # share of links to other hosts
-    even: bool = False  # they lead to every host alike; else to few often and to many seldom, as on the web (Zipf)
-    recent: deque[Child] = field(default_factory=lambda: deque(maxlen=KNOWN_KEPT))
-    dice: Random = field(default_factory=lambda: Random(42424))
-
-    def host(self) -> str:
-        roll = self.dice.random()
-        return f"host{int(roll * self.hosts if self.even else self.hosts**roll)}.bench"
-
-    def child(self, crawl: int, host: str, parent: int | None, depth: int) -> Child:
-        self.number += 1
-        url = f"https://{host}/a/section/of/it/page-{self.number}.html"
-        made = Child(crawl, host, url_key(url), url, depth, depth, parent, f"page-{self.number}.html")
-        self.recent.append(made)
-        return made
-
-    def children(self, crawl: int, host: str, row: Row) -> list[Child]:
-        rolls = self.dice.random
-        found = [
-            self.child(crawl, self.host() if rolls() < self.away else host, row.id, row.depth + 1)
-            for _ in range(self.new)
-        ]
-        recent, count = self.recent, len(self.recent)
-        return found + [_moved(recent[int(rolls() * count)], crawl) for _ in range(self.known)]
-
-    def outcome(self, crawl: int, host: str, row: Row) -> Outcome:
-        children = self.children(crawl, host, row)
-        links: dict[str, bytes] = {host: b"12345678" * (76 - len(children))}
-        for found in children:
-            links[found.host] = links.get(found.host, b"") + found.key[:8]
-        page = PageRecord(
-            status=200,
-            content_type="text/html",
-            body_bytes=36_000,
-            wire_bytes=9000,
-            fetched_at=1_700_000_000_000,
-            timing=Timing(0.0, 1.5, 3.5, 20.5, 31.25),
-            ip="127.0.0.1",
-            protocol="http/1.1",
-            charset="utf-8",
-            title=TITLE,
-            facts={"language": "en", "description": TITLE},
-            content_hash=b"\x07" * 32,
-            links=links,
-            refused=REFUSED,
-        )
-        return Outcome(row.id, crawl, UrlState.VISITED, "", 1, page, children)
-
-
-def _moved(known: Child, crawl: int) -> Child:
-    if known.crawl == crawl:
-        return known
-    return Child(crawl, known.host, known.key, known.url, known.depth, known.priority, None, known.raw)
-
-
-# --- a worker that visits nothing -----------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Held:
-    crawl: int
-    host: str
-    rows: deque[Row]
-    window: int = WINDOW
-    more: bool = True  # the store may have further rows
-    asked: bool = False
-
-
-@dataclass(slots=True)
-class Measure:
-    pages: int = 0
-    wall: float = 0.0
-    cpu: float = 0.0
-    longest: float = 0.0
-    flushes: int = 0
-    walls: list[float] = field(default_factory=list)  # a page, of each flush
-
-    @property
-    def pages_a_second(self) -> float:
-        return self.pages / self.wall if self.wall else 0.0
-
-    @property
-    def undisturbed(self) -> float:
-        """Pages a second in the best tenth of the flushes: what the others on this machine leave untouched."""
-        return 1 / sorted(self.walls)[len(self.walls) // 10] if self.walls else 0.0
-
-    @property
-    def cpu_us_a_page(self) -> float:
-        return 1e6 * self.cpu / self.pages if self.pages else 0.0
-
-
-class Player:
-    """Does what a worker does with windows, refills and releases, without a network."""
-
-    def __init__(self, folder: Path, web: Web) -> None:
-        self.frontier = SqliteFrontier(Database(folder))
-        self.web = web
-        self.seq = 0
-        self.held: dict[int, Held] = {}
-        self.turn: deque[int] = deque()  # queues with rows, the next one first
-        self.emptied: list[int] = []  # queues that go back
-        self.measure = Measure()
-        self.profile: cProfile.Profile | None = None
-
-    def start(self, name: str = "bench") -> None:
-        gc.set_threshold(*GC_THRESHOLD)
-        self.frontier.join(WorkerInfo(name, os.getpid(), "bench"))
-        self.frontier.lease({})
-
-    def run(self, pages: int, *, seconds: float = float("inf")) -> Measure:
-        self.measure = Measure()
-        end = time.perf_counter() + seconds
-        while self.measure.pages < pages and time.perf_counter() < end:
-            self.step()
-        return self.measure
-
-    def step(self) -> None:
-        batch = self.batch()
-        answer = self._timed(batch)
-        for release in batch.released:
-            del self.held[release.queue]
-        for refill, window in zip(batch.refills, answer.refills, strict=True):
-            self._add(window.queue, self.held[window.queue], window.rows, refill.limit)
-        for window in answer.windows:
-            held = self.held[window.queue] = Held(window.crawl, window.host, deque())
-            self._add(window.queue, held, window.rows, WINDOW)
-        for queue in answer.arrived:
-            if queue in self.held:
-                self.held[queue].more = True
-
-    def _timed(self, batch: Batch) -> Flushed:
-        if self.profile:
-            self.profile.enable()
-        cpu, wall = time.thread_time(), time.perf_counter()
-        answer = self.frontier.flush(batch)
-        wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-        if self.profile:
-            self.profile.disable()
-        self.measure.pages += len(batch.outcomes)
-        self.measure.flushes += 1
-        self.measure.wall += wall
-        self.measure.cpu += cpu
-        self.measure.longest = max(self.measure.longest, wall)
-        if batch.outcomes:
-            self.measure.walls.append(wall / len(batch.outcomes))
-        return answer
-
-    def batch(self) -> Batch:
-        self.seq += 1
-        batch = Batch(self.seq, released=[Release(queue, 0, 1) for queue in self.emptied])
-        self.emptied.clear()
-        hosts, asked = set(), []
-        while self.turn and len(batch.outcomes) < PAGES_PER_FLUSH:
-            queue = self.turn.popleft()
-            held = self.held[queue]
-            batch.outcomes.append(self.web.outcome(held.crawl, held.host, held.rows.popleft()))
-            hosts.add(held.host)
-            if held.rows:
-                self.turn.append(queue)
-            elif not held.more and not held.asked:
-                batch.released.append(Release(queue, 0, 1))
-            if held.more and len(held.rows) <= held.window // 2:
-                held.more, held.asked = False, True
-                asked.append(queue)
-        batch.refills = [Refill(queue, len(self.held[queue].rows) + self.held[queue].window) for queue in asked]
-        batch.clocks = [HostClock(host, 1000, 1000, Pace(latency_ms=20.0), "", 7, "127.0.0.1") for host in hosts]
-        batch.in_flight = [(outcome.url_id, 0) for outcome in batch.outcomes]
-        if len(self.held) < QUEUES_HELD:
-            batch.new_queues, batch.window = QUEUES_PER_LOAD, WINDOW
-        return batch
-
-    def _add(self, queue: int, held: Held, rows: list[Row], limit: int) -> None:
-        """A window that did not last a flush is doubled, as in the worker."""
-        known = {row.id for row in held.rows}
-        waiting = bool(held.rows)
-        if held.asked and len(held.rows) <= held.window // 4:
-            held.window = min(2 * held.window, WINDOW_MAX)
-        held.rows.extend(row for row in rows if row.id not in known)
-        held.more, held.asked = len(rows) >= limit, False
-        if not waiting:
-            (self.turn if held.rows else self.emptied).append(queue)
-
-
-# --- the store of one run -------------------------------------------------------------------------------------------
-
-
-def fold(folder: Path, stop: Event) -> None:
-    """The checkpointer's process."""
-    upkeep = SqliteUpkeep(Database(folder))
-    while not stop.wait(CHECKPOINT_EVERY_SECONDS):
-        upkeep.checkpoint()
-
-
-@contextmanager
-def store(root: Path) -> Iterator[Path]:
-    """A fresh folder with its checkpointer; removed afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="nephila-bench-", dir=root))
-    Database(folder).close()
-    context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    folder_process = context.Process(target=fold, args=(folder, stop), daemon=True)
-    folder_process.start()
-    try:
-        yield folder
-    finally:
-        stop.set()
-        folder_process.join(60)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def crawls(folder: Path, count: int = 1) -> list[int]:
-    catalog = SqliteCatalog(Database(folder))
-    return [catalog.create_crawl([], crawl_settings(), f"bench {number}").id for number in range(count)]
-
-
-def player(folder: Path, hosts: int, *, crawl_count: int = 1, new: int = 5, even: bool = False) -> Player:
-    """Its crawls have one seed at every host, all crawls together."""
-    web = Web(crawls(folder, crawl_count), hosts, new=new, even=even)
-    made = Player(folder, web)
-    catalog = SqliteCatalog(Database(folder))
-    for number, crawl in enumerate(web.crawls):
-        seeds = (web.child(crawl, f"host{host}.bench", None, 0) for host in range(number, hosts, crawl_count))
-        catalog.add_seeds(crawl, seeds)
-    made.start()
-    return made
-
-
-def preload(made: Player, rows: int, host: Callable[[int], str]) -> None:
-    """Rows by the fast way, without pages: only their number matters to what is measured."""
-    web = made.web
-    for start in range(0, rows, PRELOAD_ROWS):
-        children = [
-            web.child(web.crawls[number % len(web.crawls)], host(number), None, 3)
-            for number in range(start, min(rows, start + PRELOAD_ROWS))
-        ]
-        made.seq += 1
-        made.frontier.flush(Batch(made.seq, children=children))
-
-
-def rss_mb() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+ANALYSIS = """
+SELECT p.status, count(*), avg(length(u.url)), max(u.depth), sum(p.body_bytes)
+FROM urls u JOIN pages p ON p.url = u.id GROUP BY p.status
+"""
 
 
 # --- the table ------------------------------------------------------------------------------------------------------
@@ -335,6 +82,8 @@ class Table:
             self.at_least(f"{what}: pages/s", pages_target, measure.pages_a_second)
         self.note(f"{what}: pages/s, best tenth of the flushes", measure.undisturbed)
         self.note(f"{what}: CPU us/page", measure.cpu_us_a_page)
+        if measure.statements:
+            self.at_most(f"{what}: statements a page", STATEMENTS_MAX, measure.statements_a_page)
         self.at_most(f"{what}: longest transaction, s", TRANSACTION_SECONDS_MAX, measure.longest)
         self.at_most(f"{what}: RSS, MB", RSS_MB_MAX, rss_mb())
 
@@ -343,142 +92,309 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def rss_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
 # --- what is measured -----------------------------------------------------------------------------------------------
 
 
-def growth(root: Path, table: Table, rows: list[int], pages: int, profile: cProfile.Profile | None) -> None:
+class Bench:
+    """A kind of store, how large everything is, and where the results go."""
+
+    def __init__(self, kind: str, root: Path, scale: int, table: Table) -> None:
+        self.kind = kind
+        self.root = root
+        self.scale = scale
+        self.table = table
+        self.pages = 20_000 if scale == 1 else 5000
+        self.seconds = 20.0 if scale == 1 else 5.0
+
+    @contextmanager
+    def store(self) -> Iterator[Place]:
+        with PLACES[self.kind](self.root) as place:
+            yield place
+
+    def rows(self, full: int) -> int:
+        return full // self.scale
+
+    def server_cpu(self, what: str, place: Place, before: float, pages: int) -> None:
+        us = 1e6 * (place.server_cpu() - before) / max(pages, 1)
+        if self.kind == "postgres":
+            self.table.at_most(f"{what}: CPU of the server, us/page", SERVER_CPU_US_MAX, us)
+        else:
+            self.table.note(f"{what}: CPU of the checkpointer, us/page", us)
+
+
+def player(place: Place, hosts: int, *, crawl_count: int = 1, new: int = 5, even: bool = False) -> Player:
+    """Its crawls have one seed at every host, all crawls together."""
+    catalog = wiring.open_store(place.settings).catalog
+    crawls = [catalog.create_crawl([], crawl_settings(), f"bench {number}").id for number in range(crawl_count)]
+    web = Web(crawls, hosts, new=new, even=even)
+    for number, crawl in enumerate(web.crawls):
+        seeds = (web.child(crawl, f"host{host}.bench", None, 0) for host in range(number, hosts, crawl_count))
+        catalog.add_seeds(crawl, seeds)
+    made = Player(wiring.open_frontier(place.settings), web)
+    made.start()
+    return made
+
+
+def growth(bench: Bench, marks: list[int], profile: cProfile.Profile | None) -> None:
     """One crawl over 100,000 hosts grows; its speed near each mark, and how long a resume takes there."""
-    with store(root) as folder:
-        made = player(folder, 100_000)
-        for mark in rows:
-            made.run(max(0, (mark - made.web.number) // made.web.new - pages))
-            made.profile = profile
-            measure = made.run(pages)
+    measures = []
+    with bench.store() as place:
+        made = player(place, 100_000)
+        for mark in marks:
+            what = f"{mark:,} URLs"
+            made.run(max(0, (mark - made.web.number) // made.web.new - bench.pages))
+            made.profile, before = profile, place.server_cpu()
+            measures.append(made.run(bench.pages))
             made.profile = None
-            table.measure(f"{mark:,} URLs", measure, TARGETS.get(mark))
-            resume(folder, table, made, mark)
+            bench.table.measure(what, measures[-1], TARGETS[bench.kind].get(mark))
+            bench.server_cpu(what, place, before, measures[-1].pages)
+            resume(bench.table, place, made, mark)
+        sizes(bench.table, place, made.web.number)
+    if len(measures) > 1:
+        grown = measures[0].pages_a_second / measures[-1].pages_a_second
+        bench.table.at_most(f"cost of a page at {marks[-1]:,} over {marks[0]:,}", GROWTH_MAX, grown)
 
 
-def resume(folder: Path, table: Table, made: Player, mark: int) -> None:
+def resume(table: Table, place: Place, made: Player, mark: int) -> None:
     """The worker dies; a new one joins, takes everything over and has its first rows."""
-    os.close(made.frontier._lock_fd)
-    heir = Player(folder, made.web)
+    place.abandon(made.worker, made.frontier)
+    heir = Player(wiring.open_frontier(place.settings), made.web)
     began = time.perf_counter()
     heir.start()
     heir.step()
     table.at_most(f"{mark:,} URLs: resume to first rows, s", RESUME_SECONDS_MAX, time.perf_counter() - began)
     assert heir.turn, "a resume found nothing to do"
-    made.frontier, made.seq, made.held, made.turn, made.emptied = heir.frontier, heir.seq, heir.held, heir.turn, []
+    made.frontier, made.worker, made.seq = heir.frontier, heir.worker, heir.seq
+    made.held, made.turn, made.emptied = heir.held, heir.turn, []
 
 
-def one_host(root: Path, table: Table, scale: int, pages: int) -> None:
-    with store(root) as folder:
-        made = player(folder, 1)
-        preload(made, 5_000_000 // scale, lambda number: "host0.bench")
-        table.measure(f"one host of {5_000_000 // scale:,} URLs", made.run(pages), None)
+def sizes(table: Table, place: Place, urls: int) -> None:
+    found = place.sizes()
+    for name, size in found.items():
+        table.note(f"{name}: MB a million URLs", size / urls)
+    table.note("all: MB a million URLs", sum(found.values()) / urls)
 
 
-def many_hosts(root: Path, table: Table, scale: int, pages: int) -> None:
-    with store(root) as folder:
-        made = player(folder, 1_000_000 // scale)
-        table.measure(f"{1_000_000 // scale:,} hosts", made.run(pages), None)
+def one_host(bench: Bench) -> None:
+    rows = bench.rows(5_000_000)
+    with bench.store() as place:
+        made = player(place, 1)
+        preload(made, rows, lambda number: "host0.bench")
+        bench.table.measure(f"one host of {rows:,} URLs", made.run(bench.pages), None)
 
 
-def even_links(root: Path, table: Table, scale: int, pages: int) -> None:
-    with store(root) as folder:
-        made = player(folder, 100_000, even=True)
-        preload(made, 900_000 // scale, lambda number: f"host{number % 100_000}.bench")
-        table.measure("links to all hosts alike", made.run(pages), None)
+def many_hosts(bench: Bench) -> None:
+    hosts = bench.rows(1_000_000)
+    with bench.store() as place:
+        made = player(place, hosts)
+        bench.table.measure(f"{hosts:,} hosts", made.run(bench.pages), None)
 
 
-def many_new(root: Path, table: Table, scale: int, pages: int) -> None:
-    with store(root) as folder:
-        made = player(folder, 100_000, new=21)
-        preload(made, 1_000_000 // scale, lambda number: f"host{number % 100_000}.bench")
-        table.measure("21 new URLs a page", made.run(pages), None)
+def even_links(bench: Bench) -> None:
+    with bench.store() as place:
+        made = player(place, 100_000, even=True)
+        preload(made, bench.rows(900_000), lambda number: f"host{number % 100_000}.bench")
+        bench.table.measure("links to all hosts alike", made.run(bench.pages), None)
 
 
-def many_crawls(root: Path, table: Table, scale: int, pages: int) -> None:
-    with store(root) as folder:
-        made = player(folder, 2000, crawl_count=100)
-        preload(made, 500_000 // scale, lambda number: f"host{number % 2000}.bench")
-        table.measure("100 crawls at once", made.run(pages), None)
+def many_new(bench: Bench) -> None:
+    with bench.store() as place:
+        made = player(place, 100_000, new=21)
+        preload(made, bench.rows(1_000_000), lambda number: f"host{number % 100_000}.bench")
+        bench.table.measure("21 new URLs a page", made.run(bench.pages), None)
 
 
-def four_writers(root: Path, table: Table, scale: int, seconds: float) -> None:
-    with store(root) as folder:
-        made = player(folder, 100_000)
-        preload(made, 500_000 // scale, lambda number: f"host{number % 100_000}.bench")
+def many_crawls(bench: Bench) -> None:
+    with bench.store() as place:
+        made = player(place, 2000, crawl_count=100)
+        preload(made, bench.rows(500_000), lambda number: f"host{number % 2000}.bench")
+        bench.table.measure("100 crawls at once", made.run(bench.pages), None)
+
+
+# --- several writers ------------------------------------------------------------------------------------------------
+
+
+def four_writers(bench: Bench) -> None:
+    writers(bench, 4, "four writers", None)
+
+
+def ten_connections(bench: Bench) -> None:
+    writers(bench, CONNECTIONS, f"{CONNECTIONS} connections", CONNECTIONS_PAGES_MIN)
+
+
+def writers(bench: Bench, count: int, what: str, pages_target: float | None) -> None:
+    """Processes that make their results up beside the store: on few cores this is in the figure, too."""
+    table = bench.table
+    with bench.store() as place:
+        made = player(place, 100_000)
+        preload(made, bench.rows(500_000), lambda number: f"host{number % 100_000}.bench")
         made.frontier.leave()
         context = multiprocessing.get_context("spawn")
-        barrier, results = context.Barrier(4), context.SimpleQueue()
-        writers = [
-            context.Process(target=_writer, args=(folder, made.web.crawls, number, seconds, barrier, results))
-            for number in range(4)
-        ]
-        for writer in writers:
-            writer.start()
-        measures = [results.get() for _ in writers]
-        for writer in writers:
-            writer.join()
-    rates = sorted(measure.pages / seconds for measure in measures)
-    table.note("four writers: pages/s together", sum(rates))
-    table.note("four writers: pages/s of the slowest", rates[0])
-    table.note("four writers: pages/s of the fastest", rates[-1])
-    table.at_least("four writers: slowest / fastest", EVEN_SHARE_MIN, rates[0] / rates[-1])
-    table.note("four writers: longest flush with its wait for the others, s", max(m.longest for m in measures))
+        barrier, results = context.Barrier(count + 1), context.SimpleQueue()
+        values = (place.settings, made.web.crawls, bench.seconds, barrier, results)
+        processes = [context.Process(target=_writer, args=(number, *values)) for number in range(count)]
+        for process in processes:
+            process.start()
+        barrier.wait()
+        barrier.wait()
+        before = place.server_cpu()
+        measures: list[Measure] = [results.get() for _ in processes]
+        cpu = place.server_cpu() - before
+        for process in processes:
+            process.join()
+    pages, rates = sum(measure.pages for measure in measures), sorted(m.pages / bench.seconds for m in measures)
+    if pages_target is None:
+        table.note(f"{what}: pages/s together", sum(rates))
+    else:
+        table.at_least(f"{what}: pages/s together", pages_target, sum(rates))
+        table.at_most(f"{what}: CPU of the server, us/page", SERVER_CPU_US_MAX, 1e6 * cpu / pages)
+        table.at_most(f"{what}: statements a page", STATEMENTS_MAX, sum(m.statements for m in measures) / pages)
+    table.note(f"{what}: CPU of the clients, us/page", 1e6 * sum(measure.cpu for measure in measures) / pages)
+    table.note(f"{what}: CPU of making the results up, us/page", 1e6 * sum(m.made_up for m in measures) / pages)
+    table.note(f"{what}: pages/s of the slowest", rates[0])
+    table.note(f"{what}: pages/s of the fastest", rates[-1])
+    table.at_least(f"{what}: slowest / fastest", EVEN_SHARE_MIN, rates[0] / rates[-1])
+    table.note(f"{what}: longest flush with its wait for the others, s", max(m.longest for m in measures))
 
 
 def _writer(
-    folder: Path,
-    crawl_ids: list[int],
     number: int,
+    settings: ProcessSettings,
+    crawl_ids: list[int],
     seconds: float,
     barrier: Barrier,
     results: "multiprocessing.SimpleQueue[Measure]",
 ) -> None:
+    count_statements()
     web = Web(crawl_ids, 100_000, number=(number + 1) * 100_000_000, dice=Random(number))
     web.child(crawl_ids[0], web.host(), None, 0)
-    made = Player(folder, web)
+    made = Player(wiring.open_frontier(settings), web)
     gc.set_threshold(*GC_THRESHOLD)
     made.frontier.join(WorkerInfo(f"writer {number}", os.getpid(), "bench"))
     barrier.wait()
     made.frontier.lease({})
-    made.run(20 * PAGES_PER_FLUSH)
+    made.run(WARM_PAGES)
     barrier.wait()
     results.put(made.run(10**9, seconds=seconds))
 
 
-VARIANTS = {
+# --- beside others --------------------------------------------------------------------------------------------------
+
+
+def analytics(bench: Bench) -> None:
+    """Rounds alone, beside an old snapshot that only is there, and beside one whose owner never stops reading.
+
+    The last takes a core of this machine; what a snapshot itself takes from the store is what the second shows.
+    """
+    rounds: dict[str, list[Beside]] = {what: [] for what in ("alone", "beside an open snapshot", "beside a long query")}
+    with bench.store() as place:
+        made = player(place, 100_000)
+        made.run(bench.rows(1_000_000) // made.web.new)
+        for _ in range(ROUNDS):
+            for what, results in rounds.items():
+                results.append(_beside(bench, place, made, what))
+    table, alone = bench.table, _medians(rounds["alone"])
+    for what, results in rounds.items():
+        rate, cpu = _medians(results)
+        table.note(f"{what}: pages/s", rate)
+        if what == "beside an open snapshot":
+            table.at_least(f"{what}: pages/s over those alone", BESIDE_MIN, rate / alone[0])
+            table.note(f"{what}: CPU a page over that alone", cpu / alone[1])
+        elif what != "alone":
+            table.note(f"{what}: pages/s over those alone", rate / alone[0])
+        table.note(f"{what}: last third of the flushes over the first", median(r.slowing for r in results))
+        table.at_most(f"{what}: longest transaction, s", TRANSACTION_SECONDS_MAX, max(r.longest for r in results))
+
+
+class Beside(NamedTuple):
+    rate: float
+    cpu_us: float  # of server and client, a page
+    longest: float
+    slowing: float  # time of a page in the last third over that in the first: dead rows that the snapshot keeps
+
+
+def _beside(bench: Bench, place: Place, made: Player, what: str) -> Beside:
+    with ExitStack() as others:
+        if what != "alone":
+            others.enter_context(long_transaction(place.settings, busy=what == "beside a long query"))
+        before = place.server_cpu()
+        measure = made.run(10**9, seconds=bench.seconds)
+        cpu = measure.cpu + place.server_cpu() - before
+    third = max(1, len(measure.walls) // 3)
+    slowing = median(measure.walls[-third:]) / median(measure.walls[:third])
+    return Beside(measure.pages_a_second, 1e6 * cpu / measure.pages, measure.longest, slowing)
+
+
+def _medians(results: list[Beside]) -> tuple[float, float]:
+    return median(result.rate for result in results), median(result.cpu_us for result in results)
+
+
+@contextmanager
+def long_transaction(settings: ProcessSettings, *, busy: bool) -> Iterator[None]:
+    context = multiprocessing.get_context("spawn")
+    begun, stop = context.Event(), context.Event()
+    analyst = context.Process(target=_analyse, args=(settings, busy, begun, stop), daemon=True)
+    analyst.start()
+    begun.wait(60)
+    try:
+        yield
+    finally:
+        stop.set()
+        analyst.join(60)
+
+
+def _analyse(settings: ProcessSettings, busy: bool, begun: Event, stop: Event) -> None:
+    with psycopg.connect(settings.store or "") as connection:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("SELECT count(*) FROM (SELECT FROM urls LIMIT 1) AS one")
+        begun.set()
+        while busy and not stop.is_set():
+            connection.execute(ANALYSIS)
+        stop.wait()
+
+
+# --- which ----------------------------------------------------------------------------------------------------------
+
+ANYWHERE: dict[str, Callable[[Bench], None]] = {
     "host": one_host,
     "hosts": many_hosts,
     "even": even_links,
     "new": many_new,
     "crawls": many_crawls,
-    "writers": lambda root, table, scale, pages: four_writers(root, table, scale, 5.0 if scale > 1 else 20.0),
+}
+VARIANTS = {
+    "sqlite": {**ANYWHERE, "writers": four_writers},
+    "postgres": {**ANYWHERE, "connections": ten_connections, "analytics": analytics},
 }
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    options.add_argument("--store", choices=sorted(VARIANTS), default="sqlite")
     options.add_argument(
         "--rows", default="1000000,5000000,10000000", help="URLs in the store at which the speed is measured"
     )
-    options.add_argument("--only", default="", help=f"of growth,{','.join(VARIANTS)}")
-    options.add_argument("--quick", action="store_true", help="200,000 rows, under a minute")
+    shapes = "; ".join(f"{kind}: growth,{','.join(variants)}" for kind, variants in VARIANTS.items())
+    options.add_argument("--only", default="", help=f"of {shapes}")
+    options.add_argument("--quick", action="store_true", help="200,000 rows, some two minutes")
     options.add_argument("--profile", action="store_true", help="where the time of the flushes of `growth` goes")
-    options.add_argument("--folder", type=Path, default=Path("/var/tmp"), help="on the disk to be measured")
+    options.add_argument("--folder", type=Path, default=Path("/var/tmp"), help="of SQLite, on the disk to be measured")
     given = options.parse_args()
-    rows = [200_000] if given.quick else [int(mark) for mark in given.rows.split(",")]
-    scale, pages = (QUICK, 5000) if given.quick else (1, 20_000)
-    wanted = given.only.split(",") if given.only else ["growth", *VARIANTS]
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {given.folder}")
-    table, profile = Table(), cProfile.Profile() if given.profile else None
+    marks = [200_000] if given.quick else [int(mark) for mark in given.rows.split(",")]
+    variants = VARIANTS[given.store]
+    wanted = given.only.split(",") if given.only else ["growth", *variants]
+    print(f"{given.store}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    profile = cProfile.Profile() if given.profile else None
+    bench = Bench(given.store, given.folder, QUICK if given.quick else 1, Table())
     if "growth" in wanted:
-        growth(given.folder, table, rows, pages, profile)
-    for name, variant in VARIANTS.items():
+        growth(bench, marks, profile)
+    for name, variant in variants.items():
         if name in wanted:
-            variant(given.folder, table, scale, pages)
+            variant(bench)
     if profile:
         pstats.Stats(profile).sort_stats("tottime").print_stats(25)
 

@@ -5,6 +5,7 @@ Every setting is an environment variable NEPHILA_<NAME>; an option of the comman
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +20,7 @@ from nephila.profiles import CrawlSettings
 
 ENV_PREFIX = "NEPHILA_"
 USER_AGENT_ENV = "CRAWLER_USER_AGENT"
+STORE_SCHEMES = ("postgresql://", "postgres://")
 # One loop feeds about 3,000 pages/s, and parsing those is two cores' work: more helpers only hold memory.
 PARSERS_DEFAULT_MAX = 4
 
@@ -58,7 +60,19 @@ def _header_text(value: str) -> str:
     return value
 
 
+def _store_url(value: str) -> str:
+    if not value.startswith(STORE_SCHEMES):
+        raise ValueError("write postgresql://user@host/name")
+    return value
+
+
+def without_password(url: str) -> str:
+    """For people and logs. A password may stand before the host or among the parameters."""
+    return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1@", url))
+
+
 Address = Annotated[str, AfterValidator(_address)]
+StoreUrl = Annotated[str, AfterValidator(_store_url)]
 HeaderText = Annotated[str, Field(max_length=500), AfterValidator(_header_text)]
 
 
@@ -78,9 +92,22 @@ class ProcessSettings(BaseSettings):
     )
 
     data: Path = Field(Path("nephila-data"), description="folder of the store (nephila.db) and the archive (warc/)")
-    archive: Path | None = Field(None, description="folder of the WARC files; unset: warc/ in the data folder")
+    store: StoreUrl | None = Field(
+        None, description="PostgreSQL database of a cluster, postgresql://...; unset: nephila.db in the data folder"
+    )
+    archive: Path | None = Field(
+        None, description="folder of the WARC files, a shared one in a cluster; unset: warc/ in the data folder"
+    )
     workers: int = Field(
         1, ge=0, le=256, description="worker processes to start; 0: none, workers started elsewhere do the work"
+    )
+    lease_seconds: float = Field(
+        15.0, ge=1, le=600, description="a worker of a cluster that says nothing for so long is replaced"
+    )
+    allow_private: bool = Field(
+        False,
+        description="workers of a cluster may ask private addresses for crawls with fetch.allow_private; on the "
+        "embedded store they always may",
     )
     concurrency: int = Field(64, ge=1, le=5000, description="requests in flight per worker")
     parsers: int | None = Field(
@@ -120,6 +147,16 @@ class ProcessSettings(BaseSettings):
         return self.archive or self.data / "warc"
 
     @property
+    def shown_store(self) -> str:
+        """Where the store is, without a password."""
+        return without_password(self.store) if self.store else str(self.data / "nephila.db")
+
+    @property
+    def permits_private(self) -> bool:
+        """An embedded store is its user's own; what a cluster's worker may reach is its operator's to say."""
+        return self.allow_private or self.store is None
+
+    @property
     def parsers_per_worker(self) -> int:
         return default_parsers(self.workers, usable_cores()) if self.parsers is None else self.parsers
 
@@ -128,7 +165,7 @@ class ProcessSettings(BaseSettings):
         return [
             SettingLine(
                 name,
-                _show(getattr(self, name)),
+                self.shown_store if name == "store" and self.store else _show(getattr(self, name)),
                 _show(field.default),
                 self._source(name, present),
                 field.description or "",
@@ -181,7 +218,9 @@ def _one_line(error: ValidationError, given: Mapping[str, Any]) -> str:
         return f"unknown setting {name!r}: `nephila settings` lists them all"
     name = "user_agent" if name == USER_AGENT_ENV.lower() else name
     where = name if name in given else env_names(name)[0]
-    return f"setting {where} cannot be {first['input']!r}: {first['msg'].removeprefix('Value error, ').lower()}"
+    given_value = first["input"]
+    shown = repr(without_password(given_value) if isinstance(given_value, str) else given_value)
+    return f"setting {where} cannot be {shown}: {first['msg'].removeprefix('Value error, ').lower()}"
 
 
 def _show(value: object) -> str:

@@ -22,6 +22,7 @@ from nephila.frontier.store import Catalog, Frontier, Upkeep, WorkerInfo
 from nephila.settings import ProcessSettings, process_settings
 
 if TYPE_CHECKING:
+    from nephila.frontier.postgres import Database as PostgresDatabase
     from nephila.worker.worker import Worker
 
 MALLOC_OPTIONS = {-3: 32 << 20, -1: 64 << 20}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD of glibc
@@ -39,16 +40,36 @@ class Store:
 
 
 def open_store(settings: ProcessSettings, *, create: bool = False) -> Store:
-    database = _database(settings, create=create)
+    if settings.store is not None:
+        from nephila.frontier.postgres import PostgresCatalog, PostgresUpkeep
+
+        shared = _shared_database(settings)
+        return Store(PostgresCatalog(shared), PostgresUpkeep(shared))
+    database = Database(settings.data, create=create)
     return Store(SqliteCatalog(database), SqliteUpkeep(database))
 
 
 def open_frontier(settings: ProcessSettings) -> Frontier:
-    return SqliteFrontier(_database(settings, create=True))
+    if settings.store is not None:
+        from nephila.frontier.postgres import PostgresFrontier
+
+        return PostgresFrontier(_shared_database(settings))
+    return SqliteFrontier(Database(settings.data))
 
 
-def _database(settings: ProcessSettings, *, create: bool) -> Database:
-    return Database(settings.data, create=create)
+def migrate(settings: ProcessSettings) -> int:
+    """The schema's version afterwards. An embedded store is brought up to date whenever it is opened."""
+    if settings.store is None:
+        return Database(settings.data, create=False).version
+    return _shared_database(settings, any_version=True).migrate()
+
+
+def _shared_database(settings: ProcessSettings, *, any_version: bool = False) -> "PostgresDatabase":
+    # Here, because psycopg takes 0.1 s to load and an embedded store does not need it.
+    from nephila.frontier.postgres import Database as PostgresDatabase
+
+    assert settings.store is not None
+    return PostgresDatabase(settings.store, lease_ms=round(settings.lease_seconds * 1000), any_version=any_version)
 
 
 def worker_environment(settings: ProcessSettings) -> dict[str, str]:

@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import apsw
+import psycopg
 
 from nephila.clock import VirtualClock
+from nephila.frontier.postgres import Database as PostgresDatabase
+from nephila.frontier.postgres import PostgresCatalog, PostgresFrontier, PostgresUpkeep
 from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
 from nephila.frontier.store import Catalog, Frontier, Upkeep
+from tests import postgres
 
 
 class Backend(Protocol):
@@ -77,4 +81,59 @@ class SqliteBackend:
             database.close()
 
 
-BACKENDS: dict[str, Callable[[Path], Backend]] = {"sqlite": SqliteBackend}
+class PostgresBackend:
+    """Its leases outlast every leap of the virtual clock: a session ends when `kill` says so."""
+
+    LEASE_MS = 10**12
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = VirtualClock()
+        self._made = ExitStack()
+        self.url = self._made.enter_context(postgres.database())
+
+    def database(self) -> PostgresDatabase:
+        database = PostgresDatabase(self.url, self.clock, lease_ms=self.LEASE_MS)
+        self._made.callback(database.close)
+        return database
+
+    def catalog(self) -> PostgresCatalog:
+        return PostgresCatalog(self.database())
+
+    def upkeep(self) -> PostgresUpkeep:
+        return PostgresUpkeep(self.database())
+
+    def frontier(self) -> PostgresFrontier:
+        return PostgresFrontier(self.database())
+
+    def kill(self, frontier: Frontier) -> None:
+        assert isinstance(frontier, PostgresFrontier)
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("UPDATE workers SET lease_until = 0 WHERE id = %s", (frontier.worker,))
+
+    @contextmanager
+    def full_disk(self, frontier: Frontier, after: int) -> Iterator[None]:
+        assert isinstance(frontier, PostgresFrontier)
+        left = after
+        connection = frontier.database._connection
+        assert connection is not None
+        normal = connection.cursor_factory
+
+        class FullCursor(normal):  # type: ignore[misc, valid-type]
+            def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+                nonlocal left
+                left -= 1
+                if left < 0:
+                    raise psycopg.errors.DiskFull("could not extend file: No space left on device")
+                return super().execute(query, params, **options)
+
+        connection.cursor_factory = FullCursor
+        try:
+            yield
+        finally:
+            connection.cursor_factory = normal
+
+    def close(self) -> None:
+        self._made.close()
+
+
+BACKENDS: dict[str, Callable[[Path], Backend]] = {"sqlite": SqliteBackend, "postgres": PostgresBackend}

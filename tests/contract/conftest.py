@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from nephila.frontier.store import Catalog, Upkeep
+from tests import postgres
 from tests.contract.backend import BACKENDS, Backend
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers() -> Iterator[None]:
+    yield
+    postgres.stop_servers()
 
 
 @pytest.fixture(params=BACKENDS)

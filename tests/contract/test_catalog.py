@@ -3,9 +3,9 @@
 import pytest
 
 from nephila.errors import UsageError
-from nephila.frontier.store import Catalog, Crawl, Retry, Upkeep, UrlFilter
+from nephila.frontier.store import CURRENT_MAX, Catalog, Crawl, Retry, Upkeep, UrlFilter, Vitals
 from nephila.models import ArchivePlace, CrawlState, PageRecord, Timing, UrlState
-from tests.contract.backend import Backend
+from tests.contract.backend import Backend, PostgresBackend
 from tests.contract.session import Session, all_urls, child, ended, seeded, states
 
 A, B = "http://a.test/", "http://b.test/"
@@ -160,6 +160,41 @@ def test_crawls_are_found_by_id_and_by_fingerprint(backend: Backend, catalog: Ca
     assert [each.id for each in catalog.crawls()] == [crawl.id]
     with pytest.raises(UsageError, match="there is no crawl 99"):
         catalog.crawl(99)
+
+
+# --- workers
+
+
+@pytest.mark.requirement("W-09")
+def test_a_worker_is_shown_with_its_heartbeat_and_what_it_works_on(backend: Backend, catalog: Catalog) -> None:
+    seeded(catalog, *(f"http://a.test/{n}" for n in range(CURRENT_MAX + 2)))
+    busy = Session(backend, "busy")
+    rows = busy.load()
+    vitals = Vitals(pages=7, pages_per_s=2.5, cpu=0.75, rss_bytes=3_000_000_000)
+    busy.frontier.lease({}, vitals)
+    busy.flush(in_flight=[(row.id, 1000 - since) for since, row in enumerate(rows)])
+    idle = Session(backend, "idle", lease=False)
+    shown = {worker.name: worker for worker in catalog.workers()}
+    assert (shown["busy"].vitals, shown["busy"].in_flight) == (vitals, CURRENT_MAX + 2)
+    assert shown["busy"].current == tuple(row.url for row in reversed(rows))[:CURRENT_MAX]
+    assert (shown["idle"].vitals, shown["idle"].current) == (Vitals(), ())
+    backend.kill(busy.frontier)
+    idle.lease()
+    (dead,) = (worker for worker in catalog.workers() if worker.name == "busy")
+    assert (dead.alive, dead.in_flight, dead.current) == (False, 0, ()), "the dead work on nothing"
+
+
+def test_a_crawl_is_attended_as_long_as_somebody_sees_to_it(backend: Backend, catalog: Catalog) -> None:
+    shared = isinstance(backend, PostgresBackend)  # there workers may come at any time: no crawl is ever interrupted
+    crawl, other = seeded(catalog, A), seeded(catalog, B)
+    command = backend.catalog()
+    assert catalog.attended(crawl.id) is shared
+    command.attend(crawl.id)
+    command.attend(crawl.id)
+    assert (catalog.attended(crawl.id), catalog.attended(other.id)) == (True, shared)
+    catalog.attend(crawl.id)
+    catalog.attend(other.id)
+    assert (command.attended(crawl.id), command.attended(other.id)) == (True, True)
 
 
 # --- deletion

@@ -3,8 +3,11 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,18 @@ from nephila.clock import SystemClock
 from nephila.control import crawls
 from nephila.control.supervisor import Supervisor
 from nephila.control.upkeep import Duty
+from nephila.control.verify import verify
 from nephila.frontier.store import Crawl, Frontier, UrlFilter, UrlRow, WorkerInfo
 from nephila.models import Kind, UrlState
 from nephila.profiles import CrawlSettings, crawl_settings
 from nephila.settings import ProcessSettings, process_settings
 from nephila.worker.worker import Worker
+from tests import postgres
+from tests.site.graphs import GeneratedGraph
+from tests.site.server import Hit
+
+STORES = ("sqlite", "postgres")
+LEASE_SECONDS = 2.0  # on PostgreSQL; the embedded store has no leases
 
 QUICK: dict[str, Any] = {
     "fetch.allow_private": True,
@@ -34,12 +44,13 @@ QUICK: dict[str, Any] = {
 
 @dataclass
 class Place:
-    """A data folder with a store, and how its processes are set up."""
+    """A data folder, its store (embedded, or the database at `url`), and how its processes are set up."""
 
     folder: Path
     workers: int = 1
     resolve: Mapping[str, str] | None = None
     more: Mapping[str, Any] | None = None
+    url: str | None = None
 
     def settings(self) -> ProcessSettings:
         given = {
@@ -47,11 +58,26 @@ class Place:
             "workers": self.workers,
             "log_level": "error",
             "resolve": dict(self.resolve or {}),
+            "store": self.url,
+            "lease_seconds": LEASE_SECONDS if self.url else None,
+            "allow_private": True if self.url else None,
         }
         return process_settings(given | dict(self.more or {}))
 
-    def store(self) -> wiring.Store:
+    @cached_property
+    def _store(self) -> wiring.Store:
         return wiring.open_store(self.settings(), create=True)
+
+    def store(self) -> wiring.Store:
+        """One connection for the whole test."""
+        return self._store
+
+    def duty(self, store: wiring.Store) -> Duty:
+        return Duty(store.upkeep, self.settings().archive_folder, shared=self.url is not None)
+
+    def close(self) -> None:
+        if "_store" in self.__dict__:
+            close(self._store.catalog)
 
     def start(self, seeds: list[str], overrides: Mapping[str, Any] | None = None, profile: str = "default") -> Crawl:
         return crawls.start(self.store().catalog, seeds, quick_settings(overrides, profile))[0]
@@ -65,6 +91,49 @@ class Place:
         while page := catalog.urls(crawl_id, found[-1].id if found else 0, 1000, UrlFilter()):
             found += page
         return [row for row in found if row.kind is Kind.PAGE]
+
+
+class Places:
+    """Makes the places of one test, all on the same kind of store."""
+
+    def __init__(self, kind: str, folder: Path, opened: ExitStack) -> None:
+        self.kind = kind
+        self.folder = folder
+        self._opened = opened
+
+    def __call__(
+        self,
+        workers: int = 1,
+        *,
+        name: str = "data",
+        resolve: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> Place:
+        url = self._opened.enter_context(postgres.database()) if self.kind == "postgres" else None
+        place = Place(self.folder / name, workers, resolve, more, url)
+        self._opened.callback(place.close)
+        return place
+
+
+def close(part: Any) -> None:
+    """A catalogue or a frontier: each has its database."""
+    part.database.close()
+
+
+def asked_urls(hits: Iterable[Hit], port: int) -> Counter[str]:
+    return Counter(f"http://{hit.host}:{port}{hit.path}" for hit in hits if hit.path != "/robots.txt")
+
+
+def repeated_requests(hits: Iterable[Hit]) -> int:
+    return sum(times - 1 for times in asked_urls(hits, 0).values())
+
+
+def assert_whole(place: Place, crawl_id: int, graph: GeneratedGraph) -> None:
+    """What the generator computed, and every row has its record in the archive."""
+    assert graph.mismatches(place.states(crawl_id)) == []
+    report = verify(place.store().catalog, place.settings().archive_folder, lambda what, n: None)
+    assert report.problems == []
+    assert report.ok
 
 
 def quick_settings(overrides: Mapping[str, Any] | None = None, profile: str = "default") -> CrawlSettings:
@@ -81,8 +150,9 @@ def run_here(
 async def _run_here(place: Place, crawl_id: int, seconds: float, wrap: Callable[[Frontier], Frontier]) -> Crawl:
     settings = place.settings()
     store = place.store()
-    worker = Worker(wrap(wiring.open_frontier(settings)), settings, SystemClock(), WorkerInfo("test", 0, "test"))
-    duty = Duty(store.upkeep, settings.archive_folder)
+    frontier = wiring.open_frontier(settings)
+    worker = Worker(wrap(frontier), settings, SystemClock(), WorkerInfo("test", 0, "test"))
+    duty = place.duty(store)
     task = asyncio.ensure_future(worker.run())
     try:
         async with asyncio.timeout(seconds):
@@ -96,6 +166,7 @@ async def _run_here(place: Place, crawl_id: int, seconds: float, wrap: Callable[
             worker.stop()
         await task
         duty.run_once()
+        close(frontier)
     return crawl
 
 
@@ -106,7 +177,7 @@ class Cluster:
         self.place = place
         settings = place.settings()
         self.store = place.store()
-        self.duty = Duty(self.store.upkeep, settings.archive_folder)
+        self.duty = place.duty(self.store)
         self.supervisor = Supervisor(
             wiring.WORKER_COMMAND, wiring.worker_environment(settings), place.workers, self.store.catalog.suspect
         )

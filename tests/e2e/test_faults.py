@@ -14,12 +14,11 @@ import uvloop
 from nephila import wiring
 from nephila.clock import SystemClock
 from nephila.control import crawls
-from nephila.control.upkeep import Duty
 from nephila.errors import DiskFull, StoreUnavailable
 from nephila.frontier.store import Batch, Flushed, WorkerInfo
 from nephila.models import CrawlState
 from nephila.worker.worker import Worker
-from tests.e2e.harness import Cluster, Place, run_here, visited
+from tests.e2e.harness import Cluster, Place, Places, run_here, visited
 from tests.site.fixtures import POISON_MARKER, html, site_poison
 from tests.site.graphs import generate
 from tests.site.server import TestWeb
@@ -54,14 +53,14 @@ class Troubled:
 @pytest.mark.requirement("F-04", "F-07")
 @pytest.mark.parametrize("kind", ["lost", "refused", "full"])
 def test_a_store_that_fails_strands_nothing_and_repeats_nothing(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nephila.worker.worker.RETRY_MS_MIN", 1.0)
     monkeypatch.setattr("nephila.worker.worker.RETRY_MS_MAX", 1.0)
     with TestWeb() as web:
         graph = generate(42424, 120, web.port, hosts=3)
         web.add(graph.sites)
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start(list(graph.seeds), graph.settings)
         run_here(place, crawl.id, wrap=lambda store: Troubled(store, lambda call: kind if call % 3 == 2 else ""))
         assert graph.mismatches(place.states(crawl.id)) == []
@@ -70,7 +69,7 @@ def test_a_store_that_fails_strands_nothing_and_repeats_nothing(
         assert place.store().catalog.check() == []
 
 
-def test_a_fenced_worker_drops_its_batch_and_starts_anew(tmp_path: Path) -> None:
+def test_a_fenced_worker_drops_its_batch_and_starts_anew(places: Places) -> None:
     """Fenced in the middle of the crawl, as after a long freeze: its results are refused, the crawl still completes."""
 
     class Usurped:
@@ -84,17 +83,15 @@ def test_a_fenced_worker_drops_its_batch_and_starts_anew(tmp_path: Path) -> None
             self.calls += 1
             if self.calls == 4:
                 with self._store.database.write() as db:
-                    now = self._store.database.clock.now_ms()
-                    db.execute("UPDATE workers SET fenced_at = ? WHERE id = ?", (now, self._store.worker))
-                    db.execute(
-                        "UPDATE partitions SET owner = NULL, forced_at = ? WHERE owner = ?", (now, self._store.worker)
-                    )
+                    mine = self._store.worker
+                    db.execute(f"UPDATE workers SET fenced_at = 1 WHERE id = {mine}")
+                    db.execute(f"UPDATE partitions SET owner = NULL, forced_at = 1 WHERE owner = {mine}")
             return self._store.flush(batch)  # type: ignore[no-any-return]
 
     with TestWeb() as web:
         graph = generate(91817, 120, web.port)
         web.add(graph.sites)
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start(list(graph.seeds), graph.settings)
         run_here(place, crawl.id, wrap=Usurped)
         assert graph.mismatches(place.states(crawl.id)) == []
@@ -102,7 +99,7 @@ def test_a_fenced_worker_drops_its_batch_and_starts_anew(tmp_path: Path) -> None
         assert len(place.store().catalog.workers()) >= 2, "it came back as a new session"
 
 
-def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its parser dies: in the worker three times, then alone in a helper three times."""
     monkeypatch.setenv("NEPHILA_TEST_POISON", POISON_MARKER.decode())
     monkeypatch.setenv(
@@ -111,7 +108,7 @@ def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(tmp_path: Path, m
     with TestWeb() as web:
         fixture = site_poison(web.port)
         web.add(fixture.sites)
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start(list(fixture.seeds), fixture.settings)
         with Cluster(place) as cluster:
             cluster.run_crawl(crawl.id)
@@ -123,12 +120,12 @@ def test_a_poisonous_page_ends_as_failed_and_the_crawl_goes_on(tmp_path: Path, m
         assert place.store().catalog.check() == []
 
 
-def test_files_of_the_current_folder_are_not_taken_for_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
-    monkeypatch.chdir(tmp_path)
+def test_files_of_the_current_folder_are_not_taken_for_modules(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    (places.folder / "json.py").write_text("raise SystemExit('the wrong json')")
+    monkeypatch.chdir(places.folder)
     with TestWeb() as web:
         web.add({"127.0.0.1": {"/": html()}})
-        place = Place(tmp_path / "data")
+        place = places()
         crawl = place.start([web.url("/")])
         with Cluster(place) as cluster:
             cluster.run_crawl(crawl.id, 20)
@@ -136,12 +133,12 @@ def test_files_of_the_current_folder_are_not_taken_for_modules(tmp_path: Path, m
 
 
 @pytest.mark.requirement("SC-04", "F-16")
-@pytest.mark.parametrize("workers", [1, 3])
-def test_max_pages_is_met_exactly(workers: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 3, 10])
+def test_max_pages_is_met_exactly(workers: int, places: Places) -> None:
     with TestWeb() as web:
         graph = generate(42424, 300, web.port, hosts=4)
         web.add(graph.sites)
-        place = Place(tmp_path, workers=workers)
+        place = places(workers)
         crawl = place.start(list(graph.seeds), graph.settings | {"limits.max_pages": 37, "polite.max_inflight": 4})
         with Cluster(place) as cluster:
             ended = cluster.run_crawl(crawl.id)
@@ -153,11 +150,11 @@ def test_max_pages_is_met_exactly(workers: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("SC-04")
-def test_max_urls_is_never_exceeded(tmp_path: Path) -> None:
+def test_max_urls_is_never_exceeded(places: Places) -> None:
     with TestWeb() as web:
         graph = generate(42424, 300, web.port, hosts=4)
         web.add(graph.sites)
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start(list(graph.seeds), graph.settings | {"limits.max_urls": 50})
         ended = run_here(place, crawl.id)
         assert len(place.rows(crawl.id)) == 50
@@ -167,11 +164,11 @@ def test_max_urls_is_never_exceeded(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("S-05")
 @pytest.mark.parametrize("verb", ["pause", "cancel"])
-def test_after_pause_or_cancel_has_answered_no_request_starts(verb: str, tmp_path: Path) -> None:
+def test_after_pause_or_cancel_has_answered_no_request_starts(verb: str, places: Places) -> None:
     with TestWeb() as web:
         graph = generate(42424, 400, web.port, hosts=4)
         web.add(graph.sites)
-        place = Place(tmp_path, workers=2)
+        place = places(2)
         crawl = place.start(list(graph.seeds), graph.settings | {"polite.floor_ms": 20, "polite.max_inflight": 1})
         with Cluster(place) as cluster:
             cluster.run_until(lambda: len(web.hits()) > 30)
@@ -192,13 +189,13 @@ def test_after_pause_or_cancel_has_answered_no_request_starts(verb: str, tmp_pat
 
 
 @pytest.mark.requirement("A-44", "G-04", "P-17")
-def test_two_crawls_on_one_host_share_one_clock(tmp_path: Path) -> None:
+def test_two_crawls_on_one_host_share_one_clock(places: Places) -> None:
     from tests.site.politeness import violations
 
     with TestWeb() as web:
         graph = generate(42424, 20, web.port)
         web.add(graph.sites)
-        place = Place(tmp_path, workers=2)
+        place = places(2)
         polite = {"polite.floor_ms": 60, "polite.max_inflight": 1, "polite.adaptive": False}
         with Cluster(place) as cluster:
             cluster.ready()
@@ -212,9 +209,9 @@ def test_two_crawls_on_one_host_share_one_clock(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
-def test_a_full_disk_pauses_the_crawl_and_it_goes_on_when_there_is_space(tmp_path: Path) -> None:
-    """A real small disk: filled by a ballast, freed while the crawl waits."""
-    disk = tmp_path / "disk"
+def test_a_full_disk_pauses_the_crawl_and_it_goes_on_when_there_is_space(places: Places) -> None:
+    """A real small disk under the archive and an embedded store: filled by a ballast, freed while the crawl waits."""
+    disk = places.folder / "disk"
     disk.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], capture_output=True, text=True
@@ -222,18 +219,17 @@ def test_a_full_disk_pauses_the_crawl_and_it_goes_on_when_there_is_space(tmp_pat
     if mounted.returncode:
         pytest.skip(f"needs permission to mount a small file system: {mounted.stderr.strip()}")
     try:
-        _crawl_on_a_full_disk(disk)
+        _crawl_on_a_full_disk(places(name=str(disk / "data")), disk)
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def _crawl_on_a_full_disk(disk: Path) -> None:
+def _crawl_on_a_full_disk(place: Place, disk: Path) -> None:
     body = os.urandom(40_000).hex()
     with TestWeb() as web:
         links = [f"/p{n}" for n in range(120)]
         site = {"/": html(*links)} | {link: html(body=body[n:] + body[:n]) for n, link in enumerate(links)}
         web.add({"127.0.0.1": site})
-        place = Place(disk / "data")
         crawl = place.start([web.url("/")], {"polite.max_inflight": 1})
         ballast = disk / "ballast"
         free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
@@ -248,13 +244,13 @@ def _crawl_on_a_full_disk(disk: Path) -> None:
         assert place.store().catalog.check() == []
 
 
-def test_a_stopped_worker_hands_everything_back(tmp_path: Path) -> None:
+def test_a_stopped_worker_hands_everything_back(places: Places) -> None:
     """RC-04, RC-06: drained, flushed, and nothing held."""
 
     async def run_a_while(place: Place, pages: int) -> None:
         settings = place.settings()
         worker = Worker(wiring.open_frontier(settings), settings, SystemClock(), WorkerInfo("test", 0, "test"))
-        duty = Duty(place.store().upkeep, settings.archive_folder)
+        duty = place.duty(place.store())
         task = asyncio.ensure_future(worker.run())
         catalog = place.store().catalog
         while catalog.tallies(1).get("visited", 0) < pages:  # noqa: ASYNC110 -- the store has no event
@@ -266,7 +262,7 @@ def test_a_stopped_worker_hands_everything_back(tmp_path: Path) -> None:
     with TestWeb() as web:
         graph = generate(42424, 120, web.port)
         web.add(graph.sites)
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start(list(graph.seeds), graph.settings | {"polite.floor_ms": 5, "polite.max_inflight": 1})
         uvloop.run(run_a_while(place, 20))
         asked = len(web.hits())

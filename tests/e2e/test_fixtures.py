@@ -1,12 +1,13 @@
 """Every fixed site, crawled for real: the rows must be exactly those worked out by hand."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from nephila.control import crawls
+from nephila.frontier.store import Crawl
 from nephila.profiles import crawl_settings
-from tests.e2e.harness import Place, run_here
+from tests.e2e.harness import Place, Places, run_here
 from tests.site.fixtures import FIXTURES, Fixture
 from tests.site.politeness import violations
 from tests.site.server import TestWeb
@@ -33,11 +34,11 @@ from tests.site.server import TestWeb
     "W-12",
 )
 @pytest.mark.parametrize("name", FIXTURES)
-def test_the_export_is_what_was_worked_out_by_hand(name: str, tmp_path: Path) -> None:
+def test_the_export_is_what_was_worked_out_by_hand(name: str, places: Places) -> None:
     with TestWeb() as web:
         fixture = FIXTURES[name](web.port)
         web.add(fixture.sites)
-        place = Place(tmp_path, resolve=fixture.resolve)
+        place = places(resolve=fixture.resolve)
         crawl = place_start(place, fixture)
         run_here(place, crawl.id)
         rows = {row.url: row for row in place.rows(crawl.id)}
@@ -62,7 +63,5 @@ def test_the_export_is_what_was_worked_out_by_hand(name: str, tmp_path: Path) ->
         assert place.store().catalog.check() == []
 
 
-def place_start(place: Place, fixture: Fixture):
-    from nephila.control import crawls
-
+def place_start(place: Place, fixture: Fixture) -> Crawl:
     return crawls.start(place.store().catalog, list(fixture.seeds), crawl_settings("default", fixture.settings))[0]

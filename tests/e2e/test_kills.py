@@ -6,25 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from nephila.control.verify import verify
-from tests.e2e.harness import Cluster, Place
-from tests.site.graphs import GeneratedGraph, generate
+from tests.e2e.harness import Cluster, Places, assert_whole, repeated_requests
+from tests.site.graphs import generate
 from tests.site.politeness import violations
-from tests.site.server import Hit, TestWeb
+from tests.site.server import TestWeb
 
 SEED = 42424
 IN_FLIGHT_MAX = 4 * 4  # four hosts, max_inflight 4
 UNFLUSHED_MAX = 500 + IN_FLIGHT_MAX  # results of a worker that were not committed yet
-
-
-def repeated_requests(hits: list[Hit]) -> int:
-    asked = Counter((hit.host, hit.path) for hit in hits if hit.path != "/robots.txt")
-    return sum(times - 1 for times in asked.values())
 
 
 def kill_one(cluster: Cluster, web: TestWeb, crawl_id: int, chance: random.Random, requests: int) -> None:
@@ -39,20 +31,13 @@ def kill_one(cluster: Cluster, web: TestWeb, crawl_id: int, chance: random.Rando
     os.kill(chance.choice(cluster.supervisor.pids), signal.SIGKILL)
 
 
-def assert_whole(place: Place, crawl_id: int, graph: GeneratedGraph) -> None:
-    assert graph.mismatches(place.states(crawl_id)) == []
-    report = verify(place.store().catalog, place.settings().archive_folder, lambda what, n: None)
-    assert report.problems == []
-    assert report.ok
-
-
 @pytest.mark.requirement("RC-07", "RC-09", "F-04", "F-07", "RC-01", "ST-05")
-def test_random_workers_are_killed_again_and_again(tmp_path: Path) -> None:
+def test_random_workers_are_killed_again_and_again(places: Places) -> None:
     chance = random.Random(SEED)
     with TestWeb() as web:
         graph = generate(SEED, 1500, web.port, hosts=4)
         web.add(graph.sites)
-        place = Place(tmp_path, workers=2)
+        place = places(2)
         crawl = place.start(list(graph.seeds), graph.settings | {"polite.max_inflight": 4})
         kills = 8
         with Cluster(place) as cluster:
@@ -64,13 +49,13 @@ def test_random_workers_are_killed_again_and_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("RC-09", "F-17", "ST-05")
-def test_everything_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_everything_is_killed_and_the_same_command_goes_on(places: Places) -> None:
     """The process group of a real `nephila crawl`, at random moments."""
     chance = random.Random(91817)
     with TestWeb() as web:
         graph = generate(91817, 2000, web.port, hosts=3)
         web.add(graph.sites)
-        place = Place(tmp_path, workers=2)
+        place = places(2)
         command = [
             sys.executable,
             "-m",
@@ -78,10 +63,11 @@ def test_everything_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> No
             "crawl",
             *graph.seeds,
             "--data",
-            str(tmp_path),
+            str(place.folder),
             "--workers",
             "2",
             "--quiet",
+            *(("--store", place.url) if place.url else ()),
         ]
         command += ["--allow-private", "--delay", "0.004", "--max-inflight", "2"]
         for name, value in graph.settings.items():
@@ -108,13 +94,13 @@ def test_everything_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> No
 
 
 @pytest.mark.requirement("F-08", "T-04", "F-28")
-def test_one_worker_and_four_end_with_the_same_rows(tmp_path: Path) -> None:
+def test_one_worker_and_four_end_with_the_same_rows(places: Places) -> None:
     found = {}
     with TestWeb() as web:
         graph = generate(SEED, 800, web.port, hosts=4)
         web.add(graph.sites)
         for workers in (1, 4):
-            place = Place(tmp_path / str(workers), workers=workers)
+            place = places(workers, name=str(workers))
             with Cluster(place) as cluster:
                 cluster.ready()
                 crawl = place.start(list(graph.seeds), graph.settings | {"polite.max_inflight": 4})
@@ -129,14 +115,14 @@ def test_one_worker_and_four_end_with_the_same_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("P-01", "P-04", "P-06", "P-09", "PF-03")
-def test_politeness_holds_over_kills_restarts_redirects_and_robots(tmp_path: Path) -> None:
+def test_politeness_holds_over_kills_restarts_redirects_and_robots(places: Places) -> None:
     """Six hosts, one request at a time, 150 ms apart: also across the deaths of those who kept the clocks."""
     chance = random.Random(7)
     delay = 150
     with TestWeb() as web:
         graph = generate(SEED, 90, web.port, hosts=6)
         web.add(graph.sites)
-        place = Place(tmp_path, workers=3)
+        place = places(3)
         crawl = place.start(
             list(graph.seeds),
             graph.settings | {"polite.floor_ms": delay, "polite.max_inflight": 1, "polite.adaptive": False},

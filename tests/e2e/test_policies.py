@@ -1,14 +1,13 @@
 """What profiles and settings change: redirect modes, depth, several seeds, what is kept of a page, and its archive."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from nephila.archive.reader import read_response
 from nephila.fetch.body import decode_body
 from nephila.models import ArchivePlace
-from tests.e2e.harness import Place, run_here
+from tests.e2e.harness import Places, run_here
 from tests.site.fixtures import FIXTURES, html, moved
 from tests.site.graphs import generate
 from tests.site.politeness import violations
@@ -17,11 +16,11 @@ from tests.unit.archive.judges import complaints
 
 
 def crawled(
-    tmp_path: Path, web: TestWeb, sites: Sites, seeds: list[str], **overrides: object
+    places: Places, web: TestWeb, sites: Sites, seeds: list[str], **overrides: object
 ) -> dict[str, tuple[str, str]]:
     """path (with its host where that is not the first) -> state and reason."""
     web.add(sites)
-    place = Place(tmp_path)
+    place = places()
     crawl = place.start([web.url(seed) if seed.startswith("/") else seed for seed in seeds], overrides)
     run_here(place, crawl.id)
     assert place.store().catalog.check() == []
@@ -49,51 +48,51 @@ HOPS: Sites = {
         ("follow", {"/": "visited", "/a": "visited", "/d": "visited"}),
     ],
 )
-def test_redirect_modes(mode: str, states: dict[str, str], tmp_path: Path) -> None:
+def test_redirect_modes(mode: str, states: dict[str, str], places: Places) -> None:
     with TestWeb() as web:
         found = crawled(
-            tmp_path, web, HOPS, ["/"], **{"redirects.mode": mode, "polite.floor_ms": 20, "polite.max_inflight": 1}
+            places, web, HOPS, ["/"], **{"redirects.mode": mode, "polite.floor_ms": 20, "polite.max_inflight": 1}
         )
         assert {path: state for path, (state, _) in found.items()} == states
         assert violations(web.hits(), 20) == [], "every hop waits for the host's clock"
 
 
 @pytest.mark.requirement("W-22")
-def test_followed_redirects_end_at_the_limit(tmp_path: Path) -> None:
+def test_followed_redirects_end_at_the_limit(places: Places) -> None:
     site = {"/": html("/0")} | {f"/{n}": moved(f"/{n + 1}") for n in range(9)}
     with TestWeb() as web:
         overrides = {"redirects.mode": "follow", "redirects.max_hops": 3}
-        found = crawled(tmp_path, web, {"127.0.0.1": site}, ["/"], **overrides)
+        found = crawled(places, web, {"127.0.0.1": site}, ["/"], **overrides)
         assert [hit.path for hit in web.hits() if hit.path != "/robots.txt"] == ["/", "/0", "/1", "/2", "/3"]
         assert found == {"/": ("visited", ""), "/0": ("redirected", "redirect_loop")}
 
 
 @pytest.mark.requirement("F-10", "F-22", "SC-04")
 @pytest.mark.parametrize(("at_max_depth", "state"), [("fetch_no_expand", "visited"), ("record_only", "excluded")])
-def test_at_the_depth_limit(at_max_depth: str, state: str, tmp_path: Path) -> None:
+def test_at_the_depth_limit(at_max_depth: str, state: str, places: Places) -> None:
     site = {"/": html("/1"), "/1": html("/2"), "/2": html("/3"), "/3": html()}
     with TestWeb() as web:
         overrides = {"scope.max_depth": 2, "scope.at_max_depth": at_max_depth}
-        found = crawled(tmp_path, web, {"127.0.0.1": site}, ["/"], **overrides)
+        found = crawled(places, web, {"127.0.0.1": site}, ["/"], **overrides)
         assert {path: state for path, (state, _) in found.items()} == {"/": "visited", "/1": "visited", "/2": state}
         asked = {hit.path for hit in web.hits()}
         assert ("/2" in asked) is (state == "visited")
 
 
 @pytest.mark.requirement("A-45", "SC-06")
-def test_several_seeds_are_one_crawl_with_the_union_of_their_hosts(tmp_path: Path) -> None:
+def test_several_seeds_are_one_crawl_with_the_union_of_their_hosts(places: Places) -> None:
     with TestWeb() as web:
         other = web.url("/", host="127.0.0.2")
         sites: Sites = {
             "127.0.0.1": {"/": html(other + "x", web.url("/", host="127.0.0.3"))},
             "127.0.0.2": {"/": html(), "/x": html()},
         }
-        found = crawled(tmp_path, web, sites, ["/", other])
+        found = crawled(places, web, sites, ["/", other])
         assert found == {"/": ("visited", ""), other: ("visited", ""), other + "x": ("visited", "")}
 
 
 @pytest.mark.requirement("R-18", "S-06")
-def test_a_host_that_only_fails_is_given_up_and_its_urls_are_kept(tmp_path: Path) -> None:
+def test_a_host_that_only_fails_is_given_up_and_its_urls_are_kept(places: Places) -> None:
     links = [f"/{n}" for n in range(30)]
     site = {"/": html(*links)} | {link: Page(status=500) for link in links}
     with TestWeb() as web:
@@ -104,7 +103,7 @@ def test_a_host_that_only_fails_is_given_up_and_its_urls_are_kept(tmp_path: Path
             "host.backoff_cap_ms": 1,
             "polite.max_inflight": 1,
         }
-        found = crawled(tmp_path, web, {"127.0.0.1": site}, ["/"], **overrides)
+        found = crawled(places, web, {"127.0.0.1": site}, ["/"], **overrides)
         assert len(found) == 31, "no URL is ever deleted"
         counts = Counter(found.values())
         assert counts["failed", "host_dead"] == 26
@@ -112,12 +111,12 @@ def test_a_host_that_only_fails_is_given_up_and_its_urls_are_kept(tmp_path: Path
 
 
 @pytest.mark.requirement("R-14", "W-11", "W-13", "G-01", "ST-02")
-def test_what_is_kept_of_a_page(tmp_path: Path) -> None:
+def test_what_is_kept_of_a_page(places: Places) -> None:
     head = '<meta name=description content="about it"><meta name=keywords content="a, b"><link rel=canonical href="/c">'
     body = html("/a", "https://elsewhere.test/x", head=head)
     with TestWeb() as web:
         web.add({"127.0.0.1": {"/": body, "/a": html(), "/c": html()}})
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start([web.url("/")])
         run_here(place, crawl.id)
         catalog = place.store().catalog
@@ -140,11 +139,11 @@ def test_what_is_kept_of_a_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["encodings", "documents", "charsets", "redirect_codes", "broken_off", "empty_bodies", "client_errors"]
 )
-def test_the_archive_of_a_crawl_is_read_by_everybody_and_holds_the_bytes_of_the_wire(name: str, tmp_path: Path) -> None:
+def test_the_archive_of_a_crawl_is_read_by_everybody_and_holds_the_bytes_of_the_wire(name: str, places: Places) -> None:
     with TestWeb() as web:
         fixture = FIXTURES[name](web.port)
         web.add(fixture.sites)
-        place = Place(tmp_path, resolve=fixture.resolve)
+        place = places(resolve=fixture.resolve)
         crawl = place.start(list(fixture.seeds), fixture.settings)
         run_here(place, crawl.id)
         folder = place.settings().archive_folder
@@ -159,13 +158,13 @@ def test_the_archive_of_a_crawl_is_read_by_everybody_and_holds_the_bytes_of_the_
                 assert len(decode_body(found.headers, found.body, 10_000_000).body) == row.bytes
 
 
-def test_the_same_payload_is_stored_once(tmp_path: Path) -> None:
+def test_the_same_payload_is_stored_once(places: Places) -> None:
     """Revisit records refer to a committed record; `show` still has the whole body."""
     same = html(body="x" * 5000)
     with TestWeb() as web:
         links = [f"/{n}" for n in range(40)]
         web.add({"127.0.0.1": {"/": html(*links)} | dict.fromkeys(links, same)})
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start([web.url("/")], {"polite.max_inflight": 1, "polite.floor_ms": 5})
         run_here(place, crawl.id)
         folder = place.settings().archive_folder
@@ -180,23 +179,23 @@ def test_the_same_payload_is_stored_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("T-07", "T-08")
-def test_ten_pages_with_the_profile_of_the_jobs_api(tmp_path: Path) -> None:
+def test_ten_pages_with_the_profile_of_the_jobs_api(places: Places) -> None:
     with TestWeb() as web:
         links = [f"/{n}" for n in range(9)]
         web.add({"127.0.0.1": {"/": html(*links)} | {link: html("/") for link in links}})
-        place = Place(tmp_path)
+        place = places()
         crawl = place.start([web.url("/")], {"limits.max_pages": 20}, profile="jobs")
         run_here(place, crawl.id)
         assert len(place.rows(crawl.id)) == 10
 
 
 @pytest.mark.requirement("F-08")
-def test_every_profile_finds_what_its_rules_admit(tmp_path: Path) -> None:
+def test_every_profile_finds_what_its_rules_admit(places: Places) -> None:
     with TestWeb() as web:
         graph = generate(42424, 60, web.port)
         web.add(graph.sites)
         for profile in ("strict", "smallweb", "broad", "jobs"):
-            place = Place(tmp_path / profile)
+            place = places(name=profile)
             overrides = {
                 "scope.mode": "same_host",
                 "redirects.mode": "enqueue",

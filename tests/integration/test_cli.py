@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import postgres
 from tests.site.fixtures import site_cycle
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 
@@ -20,14 +21,19 @@ FAST = ("--allow-private", "--delay", "0")
 
 
 class Command:
-    """One data folder, and `nephila` on it."""
+    """One data folder with its store, and `nephila` on it."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, store: str | None = None) -> None:
         self.data = data
+        self.store = store
+        self.place = ["--data", str(data), *(("--store", store) if store else ())]
+        # A killed command's workers are gone when their leases are.
+        self.environment = {"NEPHILA_LEASE_SECONDS": "1", "NEPHILA_ALLOW_PRIVATE": "true"} if store else {}
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "nephila", *arguments, "--data", str(self.data)]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("NEPHILA_")}
+        command = [sys.executable, "-m", "nephila", *arguments, *self.place]
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("NEPHILA_")}
+        environment = inherited | self.environment
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
         )
@@ -42,9 +48,19 @@ class Command:
         return found
 
 
-@pytest.fixture
-def nephila(tmp_path: Path) -> Command:
-    return Command(tmp_path / "data")
+@pytest.fixture(params=["sqlite", "postgres"])
+def nephila(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Command]:
+    if request.param == "sqlite":
+        yield Command(tmp_path / "data")
+        return
+    with postgres.database() as url:
+        yield Command(tmp_path / "data", url)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def servers() -> Iterator[None]:
+    yield
+    postgres.stop_servers()
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -75,7 +91,7 @@ def test_crawl_look_export_verify(nephila: Command, web: TestWeb) -> None:
     code, out, err = nephila("crawl", url, *FAST)
     assert (code, err) == (0, "")
     assert out.startswith(f"crawl 1: begins with {url}\n") and "crawl 1 completed after" in out
-    assert f"data: {nephila.data}/nephila.db" in out and "next: nephila urls 1" in out
+    assert f"data: {nephila.store or nephila.data / 'nephila.db'}" in out and "next: nephila urls 1" in out
     assert nephila.status()["state"] == "completed"
     assert [json.loads(line)["state"] for line in nephila("export")[1].splitlines()] == ["visited"] * 3
     assert nephila("show", url, "--body")[1].startswith("<")
@@ -99,7 +115,7 @@ def test_quiet_is_the_summary_alone(nephila: Command, web: TestWeb) -> None:
 @pytest.mark.requirement("SC-10")
 def test_seeds_from_standard_input(nephila: Command, web: TestWeb) -> None:
     process = subprocess.run(
-        [sys.executable, "-m", "nephila", "crawl", "--seeds", "-", *FAST, "--quiet", "--data", str(nephila.data)],
+        [sys.executable, "-m", "nephila", "crawl", "--seeds", "-", *FAST, "--quiet", *nephila.place],
         input=f"# mine\n\n{cycle(web)}\n",
         capture_output=True,
         text=True,

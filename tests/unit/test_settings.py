@@ -128,3 +128,36 @@ def test_parsers_follow_the_cores(workers: int, cores: int, parsers: int) -> Non
 
 def test_parsers_can_be_set() -> None:
     assert process_settings({"parsers": 7}).parsers_per_worker == 7
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me@db/nephila", "postgresql://me@db/nephila"),
+        ("postgresql://me:secret@db:5433/nephila", "postgresql://me@db:5433/nephila"),
+        ("postgres://:secret@db/x?sslmode=require", "postgres://@db/x?sslmode=require"),
+        ("postgresql:///x?host=/run&password=secret&user=me", "postgresql:///x?host=/run&password=***&user=me"),
+    ],
+)
+def test_the_store_is_shown_without_its_password(url: str, shown: str) -> None:
+    settings = process_settings({"store": url})
+    assert settings.store == url
+    assert settings.shown_store == shown == line(settings, "store").value
+
+
+def test_a_store_that_is_no_postgresql_is_refused_without_its_password() -> None:
+    with pytest.raises(UsageError, match=r"store cannot be 'mysql://me@db/x': write postgresql://") as refused:
+        process_settings({"store": "mysql://me:secret@db/x"})
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "permitted"),
+    [
+        ({}, True),
+        ({"store": "postgresql://db/x"}, False),
+        ({"store": "postgresql://db/x", "allow_private": True}, True),
+    ],
+)
+def test_what_a_worker_may_reach_is_its_operators_to_say(given: dict[str, object], permitted: bool) -> None:
+    assert process_settings(given).permits_private is permitted

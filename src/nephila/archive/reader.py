@@ -89,7 +89,7 @@ def open_archive(folder: Path, file: str) -> Iterator[int]:
     try:
         fd = os.open(folder / file, os.O_RDONLY)
     except FileNotFoundError:
-        raise ArchiveError(f"there is no such file in {folder}") from None
+        raise ArchiveError(f"there is no such file in {folder}: say --archive DIR if it lies elsewhere") from None
     except OSError as error:
         raise ArchiveError(f"the file cannot be read: {error.strerror}") from error
     try:

@@ -8,7 +8,21 @@ import typer
 from typer.exceptions import TyperException
 
 from nephila import __version__
-from nephila.cli import compare, crawl, delete, explain, export, resume, settings, show, status, urls, verify
+from nephila.cli import (
+    compare,
+    crawl,
+    delete,
+    explain,
+    export,
+    migrate,
+    resume,
+    settings,
+    show,
+    status,
+    urls,
+    verify,
+    worker,
+)
 from nephila.errors import NephilaError, UsageError
 
 EXIT_FAILED = 1
@@ -25,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-CRAWLING, LOOKING, DATA = "Crawling", "Looking at a crawl", "Data"
+CRAWLING, LOOKING, DATA, CLUSTER = "Crawling", "Looking at a crawl", "Data", "Cluster"
 app.command(rich_help_panel=CRAWLING)(crawl.crawl)
 app.command(rich_help_panel=CRAWLING)(resume.resume)
 app.command(rich_help_panel=CRAWLING)(status.status)
@@ -37,6 +51,8 @@ app.command(rich_help_panel=DATA)(compare.compare)
 app.command(rich_help_panel=DATA)(delete.delete)
 app.command(rich_help_panel=DATA)(verify.verify)
 app.command(rich_help_panel=DATA)(settings.settings)
+app.command(rich_help_panel=CLUSTER)(worker.worker)
+app.command(rich_help_panel=CLUSTER)(migrate.migrate)
 
 
 def _print_version(wanted: bool) -> None:

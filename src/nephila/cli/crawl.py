@@ -18,6 +18,7 @@ from nephila.cli.options import (
     LogFormatOption,
     LogLevelOption,
     QuietOption,
+    StoreOption,
     WorkersOption,
 )
 from nephila.cli.wishes import ScopeChoice, assignments_of, checked_proxy, given, headers_of, pace_of
@@ -122,6 +123,7 @@ def crawl(
         ),
     ] = False,
     data: DataOption = None,
+    store: StoreOption = None,
     archive: ArchiveOption = None,
     workers: WorkersOption = None,
     concurrency: ConcurrencyOption = None,
@@ -154,9 +156,11 @@ def crawl(
     wanted = crawl_settings(profile, given(wishes) | pace_of(delay) | assignments_of(setting or ()))
     settings = running.worker_settings(
         data=data,
+        store=store,
         archive=archive,
         workers=workers,
         concurrency=concurrency,
+        allow_private=allow_private or None,
         log_level=log_level,
         log_format=log_format,
         log_file=log_file,

@@ -8,7 +8,7 @@ import typer
 from nephila import wiring
 from nephila.cli import words
 from nephila.cli.display import seeds_text
-from nephila.cli.options import ArchiveOption, CrawlArgument, DataOption, chosen_crawl, reading_settings
+from nephila.cli.options import ArchiveOption, CrawlArgument, DataOption, StoreOption, chosen_crawl, reading_settings
 from nephila.control import crawls
 from nephila.errors import UsageError
 
@@ -17,10 +17,11 @@ def delete(
     crawl: CrawlArgument = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Do not ask.")] = False,
     data: DataOption = None,
+    store: StoreOption = None,
     archive: ArchiveOption = None,
 ) -> None:
     """Delete a crawl: its rows, and the archive files that no other crawl needs."""
-    settings = reading_settings(data, archive)
+    settings = reading_settings(data, store, archive)
     opened = wiring.open_store(settings)
     found = chosen_crawl(opened.catalog, crawl)
     urls = opened.catalog.tallies(found.id).get("urls", 0)

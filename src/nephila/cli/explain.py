@@ -8,6 +8,7 @@ from nephila.cli.options import (
     CrawlAndUrl,
     DataOption,
     JsonOption,
+    StoreOption,
     crawl_and_url,
     open_catalog,
     reading_settings,
@@ -22,9 +23,9 @@ MARKS = {True: "yes", False: "NO", None: "-"}
 LABEL_WIDTH = 12
 
 
-def explain(target: CrawlAndUrl, data: DataOption = None, json: JsonOption = False) -> None:
+def explain(target: CrawlAndUrl, data: DataOption = None, store: StoreOption = None, json: JsonOption = False) -> None:
     """The whole decision trail of a URL, also of one that was refused or never seen."""
-    settings = reading_settings(data)
+    settings = reading_settings(data, store)
     catalog = open_catalog(settings)
     crawl, url = crawl_and_url(catalog, target)
     found = explaining.explain(catalog, crawl, url, user_agent_of(crawl.settings, settings))

@@ -15,6 +15,7 @@ from nephila.cli.options import (
     ReasonFilter,
     StateFilter,
     StatusFilter,
+    StoreOption,
     TextFilter,
     chosen_crawl,
     open_catalog,
@@ -46,9 +47,10 @@ def export(
     reason: ReasonFilter = None,
     text: TextFilter = None,
     data: DataOption = None,
+    store: StoreOption = None,
 ) -> None:
     """Export the URLs of a crawl with all that is known of them, to a file or to standard output."""
-    catalog = open_catalog(reading_settings(data))
+    catalog = open_catalog(reading_settings(data, store))
     found = chosen_crawl(catalog, crawl)
     rows = rows_of(catalog, found.id, url_filter(state, host, status, depth, reason, text))
     if output is None or output == STDOUT:

@@ -24,9 +24,19 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         metavar="DIR",
-        help="Folder of the store and the archive.",
+        help="Folder of the embedded store and of the archive.",
         rich_help_panel=DATA_PANEL,
         show_default="./nephila-data",
+    ),
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="PostgreSQL database of a cluster, postgresql://user@host/name.",
+        rich_help_panel=DATA_PANEL,
+        show_default="nephila.db in the data folder",
     ),
 ]
 ArchiveOption = Annotated[
@@ -119,8 +129,8 @@ TextFilter = Annotated[
 ]
 
 
-def reading_settings(data: Path | None, archive: Path | None = None) -> ProcessSettings:
-    return process_settings({"data": data, "archive": archive})
+def reading_settings(data: Path | None, store: str | None, archive: Path | None = None) -> ProcessSettings:
+    return process_settings({"data": data, "store": store, "archive": archive})
 
 
 def open_catalog(settings: ProcessSettings) -> Catalog:
@@ -158,6 +168,7 @@ def url_filter(
 def data_hint(settings: ProcessSettings) -> str:
     """What a suggested command must repeat to find the same data."""
     given = [f" --data {settings.data}" if settings.data != Path("nephila-data") else ""]
+    given.append(f" --store {settings.shown_store}" if settings.store else "")
     given.append(f" --archive {settings.archive}" if settings.archive else "")
     return "".join(given)
 

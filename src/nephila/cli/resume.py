@@ -13,6 +13,7 @@ from nephila.cli.options import (
     LogFormatOption,
     LogLevelOption,
     QuietOption,
+    StoreOption,
     WorkersOption,
 )
 from nephila.control import crawls
@@ -21,6 +22,7 @@ from nephila.control import crawls
 def resume(
     crawl: CrawlArgument = None,
     data: DataOption = None,
+    store: StoreOption = None,
     archive: ArchiveOption = None,
     workers: WorkersOption = None,
     concurrency: ConcurrencyOption = None,
@@ -33,6 +35,7 @@ def resume(
     """Go on with a crawl that was interrupted; the latest unfinished one where none is named."""
     settings = running.worker_settings(
         data=data,
+        store=store,
         archive=archive,
         workers=workers,
         concurrency=concurrency,

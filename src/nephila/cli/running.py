@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TextIO, cast
@@ -15,7 +15,8 @@ from nephila.cli import words
 from nephila.cli.display import Display, chosen, print_json
 from nephila.cli.options import data_hint
 from nephila.cli.summary import refusals_by_reason, summary_lines, top_errors
-from nephila.clock import SystemClock
+from nephila.clock import Clock, SystemClock
+from nephila.control.crew import Crew
 from nephila.control.progress import Snapshot
 from nephila.control.run import INTERRUPTED, End, Run
 from nephila.control.supervisor import Supervisor
@@ -61,21 +62,29 @@ def run_crawl(
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     clock = SystemClock()
     display = chosen(json=json, quiet=quiet, clock=clock)
-    supervisor = Supervisor(
-        wiring.WORKER_COMMAND,
-        wiring.worker_environment(settings),
-        settings.workers,
-        suspect=store.catalog.suspect,
-        say=display.note if display.live else None,
-    )
-    run = Run(crawl.id, store.catalog, Duty(store.upkeep, settings.archive_folder), supervisor, clock)
+    crew = crew_of(settings, store, clock, say=display.note if display.live else None)
+    run = Run(crawl.id, store.catalog, crew, clock)
     end = _run(run, display, crawl, new)
     last = run.progress.snapshot(exact=True)
     if end is End.OVER:
         _print_summary(store, last, settings, json=json)
         return exit_code(last)
-    _print_paused(last, settings, json=json)
+    _print_unfinished(last, settings, left=end is End.LEFT, json=json)
     return EXIT_INTERRUPTED
+
+
+def crew_of(
+    settings: ProcessSettings, store: wiring.Store, clock: Clock, say: Callable[[str], None] | None = None
+) -> Crew:
+    supervisor = Supervisor(
+        wiring.WORKER_COMMAND,
+        wiring.worker_environment(settings),
+        settings.workers,
+        suspect=store.catalog.suspect,
+        say=say,
+    )
+    duty = Duty(store.upkeep, settings.archive_folder, shared=settings.store is not None)
+    return Crew(supervisor, duty, clock)
 
 
 def _run(run: Run, display: Display, crawl: Crawl, new: bool) -> End:
@@ -135,11 +144,15 @@ def _print_summary(store: wiring.Store, last: Snapshot, settings: ProcessSetting
     print("\n".join(summary_lines(last, errors, refusals, settings)), flush=True)
 
 
-def _print_paused(last: Snapshot, settings: ProcessSettings, *, json: bool) -> None:
+def _print_unfinished(last: Snapshot, settings: ProcessSettings, *, left: bool, json: bool) -> None:
     if json:
         print_json(last.as_json(final=True))
         return
-    crawl = last.crawl
+    crawl, hint = last.crawl, data_hint(settings)
     done = f"{words.count(last.ended)} of {words.count(last.known)} URLs"
+    if left:
+        print(f"crawl {crawl.id} goes on without this command: {done}")
+        print(f"watch it with: nephila resume {crawl.id} --workers 0{hint}", flush=True)
+        return
     print(f"crawl {crawl.id} paused ({crawl.reason or 'interrupted'}): {done}")
-    print(f"go on with: nephila resume {crawl.id}{data_hint(settings)}", flush=True)
+    print(f"go on with: nephila resume {crawl.id}{hint}", flush=True)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nephila.cli.display import print_json
-from nephila.cli.options import ArchiveOption, DataOption, JsonOption, reading_settings
+from nephila.cli.options import ArchiveOption, DataOption, JsonOption, StoreOption, reading_settings
 from nephila.profiles import PROFILES, CrawlSettings, Group, crawl_settings
 from nephila.settings import SettingLine
 
@@ -27,11 +27,12 @@ def settings(
         str, typer.Option(metavar="NAME", help=f"Whose crawl settings: {', '.join(PROFILES)}.")
     ] = "default",
     data: DataOption = None,
+    store: StoreOption = None,
     archive: ArchiveOption = None,
     json: JsonOption = False,
 ) -> None:
     """Every setting of this process, with its value and where it came from, and every crawl setting of a profile."""
-    process = reading_settings(data, archive).describe()
+    process = reading_settings(data, store, archive).describe()
     crawl = list(crawl_lines(crawl_settings(profile)))
     if json:
         print_json({"process": [line._asdict() for line in process], "crawl": [line._asdict() for line in crawl]})

@@ -11,6 +11,7 @@ from nephila.cli.options import (
     ArchiveOption,
     CrawlAndUrl,
     DataOption,
+    StoreOption,
     crawl_and_url,
     open_catalog,
     reading_settings,
@@ -30,12 +31,13 @@ def show(
     body: Annotated[bool, typer.Option("--body", metavar="", help="Only the body, decoded.")] = False,
     raw: Annotated[bool, typer.Option("--raw", metavar="", help="Headers and body, both as received.")] = False,
     data: DataOption = None,
+    store: StoreOption = None,
     archive: ArchiveOption = None,
 ) -> None:
     """Print the archived response of a page: its headers and its decoded body."""
     if headers + body + raw > 1:
         raise UsageError("--headers, --body and --raw exclude each other: give one")
-    settings = reading_settings(data, archive)
+    settings = reading_settings(data, store, archive)
     catalog = open_catalog(settings)
     crawl, url = crawl_and_url(catalog, target)
     row = known_url(catalog, crawl, url)

@@ -14,6 +14,7 @@ from nephila.cli.options import (
     CrawlArgument,
     DataOption,
     JsonOption,
+    StoreOption,
     chosen_crawl,
     json_text,
     open_catalog,
@@ -23,26 +24,33 @@ from nephila.clock import SystemClock
 from nephila.control.crawls import as_it_is
 from nephila.control.export import iso_time
 from nephila.control.progress import TERMINAL, Snapshot, ended_of, sampled
-from nephila.frontier.store import Catalog, Crawl
+from nephila.frontier.store import Catalog, Crawl, WorkerRow
 from nephila.models import UrlState
 
 SAMPLE_SECONDS = 1.0
 
 
-def status(crawl: CrawlArgument = None, data: DataOption = None, json: JsonOption = False) -> None:
-    """All crawls; or of one: counts, rate, an end that knows politeness, the slowest hosts."""
-    catalog = open_catalog(reading_settings(data))
+def status(
+    crawl: CrawlArgument = None, data: DataOption = None, store: StoreOption = None, json: JsonOption = False
+) -> None:
+    """All crawls; or of one: counts, rate, an end that knows politeness, the slowest hosts, the workers."""
+    catalog = open_catalog(reading_settings(data, store))
     known = [as_it_is(catalog, each) for each in catalog.crawls()]
+    workers = [worker for worker in catalog.workers() if worker.alive]
     if crawl is None and len(known) > 1:
         _print_all(catalog, known, json=json)
+        if workers and not json:
+            Console().print(workers_table(workers))
         return
     found = chosen_crawl(catalog, crawl)
     snapshot = sampled(catalog, found.id, SystemClock(), lambda: time.sleep(SAMPLE_SECONDS))
     snapshot = replace(snapshot, crawl=as_it_is(catalog, snapshot.crawl))
     if json:
         print_json(snapshot.as_json(final=snapshot.crawl.state.over))
-    else:
-        _print_one(snapshot)
+        return
+    _print_one(snapshot)
+    if workers and not snapshot.crawl.state.over:
+        Console().print(workers_table(workers))
 
 
 def _print_all(catalog: Catalog, known: Sequence[Crawl], *, json: bool) -> None:
@@ -71,6 +79,39 @@ def _print_all(catalog: Catalog, known: Sequence[Crawl], *, json: bool) -> None:
             seeds_text(crawl.seeds),
         )
     Console().print(table)
+
+
+def workers_table(workers: Sequence[WorkerRow]) -> Table:
+    """Of the store, not of one crawl: any worker may have a part in it."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in (
+        "worker",
+        "machine",
+        "version",
+        "since",
+        "partitions",
+        "in flight",
+        "pages",
+        "pages/s",
+        "CPU",
+        "memory",
+    ):
+        table.add_column(heading, justify="left" if heading in ("machine", "version", "since") else "right")
+    for worker in sorted(workers, key=lambda worker: worker.id):
+        vitals = worker.vitals
+        table.add_row(
+            str(worker.id),
+            f"{worker.name}:{worker.pid}",
+            worker.version,
+            iso_time(worker.started_at)[:16].replace("T", " "),
+            str(worker.partitions),
+            str(worker.in_flight),
+            words.count(vitals.pages),
+            f"{vitals.pages_per_s:.0f}",
+            f"{vitals.cpu:.0%}",
+            words.size(vitals.rss_bytes),
+        )
+    return table
 
 
 def _listed(crawl: Crawl, counts: dict[str, int]) -> dict[str, object]:

@@ -82,5 +82,5 @@ def where_and_next(snapshot: Snapshot, errors: Sequence[ErrorLine], settings: Pr
         commands.append(f"nephila explain {crawl.id} '{errors[0].example}'{hint}")
     elif crawl.seeds:
         commands.append(f"nephila show {crawl.id} '{crawl.seeds[0]}'{hint}")
-    data = f"data: {settings.data / 'nephila.db'}, responses in {settings.archive_folder}"
+    data = f"data: {settings.shown_store}, responses in {settings.archive_folder}"
     return [data, f"next: {commands[0]}", *(f"      {command}" for command in commands[1:])]

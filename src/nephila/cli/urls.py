@@ -14,6 +14,7 @@ from nephila.cli.options import (
     ReasonFilter,
     StateFilter,
     StatusFilter,
+    StoreOption,
     TextFilter,
     chosen_crawl,
     json_text,
@@ -38,10 +39,11 @@ def urls(
     limit: Annotated[int | None, typer.Option(metavar="N", min=0, help="At most so many.")] = None,
     after: Annotated[int, typer.Option(metavar="ID", min=0, help="Only URLs with a larger id: the next page.")] = 0,
     data: DataOption = None,
+    store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
     """List the URLs of a crawl: id, state, status, depth, URL and reason, in the order of discovery."""
-    catalog = open_catalog(reading_settings(data))
+    catalog = open_catalog(reading_settings(data, store))
     found = chosen_crawl(catalog, crawl)
     rows = rows_of(catalog, found.id, url_filter(state, host, status, depth, reason, text), after)
     for row in islice(rows, limit):

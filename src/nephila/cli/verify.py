@@ -8,16 +8,18 @@ from rich.status import Status
 
 from nephila.cli import words
 from nephila.cli.display import print_json
-from nephila.cli.options import ArchiveOption, DataOption, JsonOption, open_catalog, reading_settings
+from nephila.cli.options import ArchiveOption, DataOption, JsonOption, StoreOption, open_catalog, reading_settings
 from nephila.control import verify as verifying
 from nephila.control.verify import FileReport, Report
 
 EXIT_BROKEN = 1
 
 
-def verify(data: DataOption = None, archive: ArchiveOption = None, json: JsonOption = False) -> None:
+def verify(
+    data: DataOption = None, store: StoreOption = None, archive: ArchiveOption = None, json: JsonOption = False
+) -> None:
     """Check that every row has its archive record and every digest holds. Exit code 1 on any broken row."""
-    settings = reading_settings(data, archive)
+    settings = reading_settings(data, store, archive)
     catalog = open_catalog(settings)
     console = Console(stderr=True)
     with console.status("looking at the store") as status:

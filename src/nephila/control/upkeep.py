@@ -9,9 +9,11 @@ from nephila.frontier.store import Upkeep
 
 
 class Duty:
-    def __init__(self, upkeep: Upkeep, archive: Path) -> None:
+    def __init__(self, upkeep: Upkeep, archive: Path, *, shared: bool) -> None:
+        """`shared`: a file that is not here may be on another machine, whose processes will look after it."""
         self.upkeep = upkeep
         self.archive = archive
+        self.shared = shared
 
     def run_once(self) -> dict[str, int]:
         done = self.upkeep.run_once()
@@ -24,6 +26,8 @@ class Duty:
         closed = 0
         for name, durable in self.upkeep.abandoned_files():
             cut = 0
+            if self.shared and not (self.archive / name).exists():
+                continue
             try:
                 torn = close_torn_tail(self.archive / name, durable)
                 cut = torn.cut if torn else 0

@@ -17,6 +17,7 @@ from nephila.policy.balance import Lease
 from nephila.policy.politeness import Pace
 from nephila.profiles import CrawlSettings
 
+CURRENT_MAX = 10  # URLs in flight that are shown of a worker
 OPEN_COUNT_MAX = 100_000  # a host's queue is counted only so far when it is shown
 
 
@@ -28,6 +29,16 @@ class WorkerInfo:
     name: str
     pid: int
     version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """How a worker is: shown, never decided by."""
+
+    pages: int = 0  # ended by this session
+    pages_per_s: float = 0.0
+    cpu: float = 0.0  # cores in use
+    rss_bytes: int = 0
 
 
 class Row(NamedTuple):
@@ -173,6 +184,7 @@ class Flushed:
     refused_outcomes: int = 0  # had no permit any more
     control: int = 0
     next_due_in_ms: int | None = None
+    valid_ms: float | None = None  # the lease was renewed, too: as Lease.valid_ms
 
 
 class Frontier(Protocol):
@@ -181,8 +193,8 @@ class Frontier(Protocol):
     def join(self, info: WorkerInfo) -> int:
         """A new session; answers the worker's id."""
 
-    def lease(self, loads: dict[int, float]) -> Lease:
-        """Renew, fence the dead, take free partitions, learn which to hand back."""
+    def lease(self, loads: dict[int, float], vitals: Vitals = Vitals()) -> Lease:
+        """Renew, fence the dead, take free partitions, learn which to hand back. `loads`: requests a second of each."""
 
     def flush(self, batch: Batch) -> Flushed:
         """One transaction, fenced by the session's flush sequence. Raises Fenced, StoreUnavailable."""
@@ -312,6 +324,8 @@ class WorkerRow:
     partitions: int
     in_flight: int
     flushes: int
+    vitals: Vitals
+    current: tuple[str, ...]  # URLs in flight, the oldest first, up to CURRENT_MAX
 
 
 class Catalog(Protocol):

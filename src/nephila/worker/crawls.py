@@ -43,6 +43,7 @@ class LiveCrawl:
         "known",
         "limited",
         "outstanding",
+        "permits_private",
         "polite",
         "product_token",
         "retry",
@@ -61,6 +62,7 @@ class LiveCrawl:
         self.outstanding: set[int] = set()  # URLs sent for whose outcome is not committed; only where max_pages is set
         self.user_agent = user_agent_of(crawl.settings, process)
         self.product_token = product_token_of(self.user_agent)
+        self.permits_private = process.permits_private
         self.update(crawl)
 
     def update(self, crawl: Crawl) -> None:
@@ -68,7 +70,10 @@ class LiveCrawl:
         before, settings = getattr(self, "crawl", None), crawl.settings
         self.crawl = crawl
         self.settings = settings
-        self.polite, self.retry, self.host, self.fetch = settings.polite, settings.retry, settings.host, settings.fetch
+        self.polite, self.retry, self.host = settings.polite, settings.retry, settings.host
+        self.fetch = settings.fetch
+        if not self.permits_private:
+            self.fetch = settings.fetch.model_copy(update={"allow_private": False})
         self.running = crawl.state is CrawlState.RUNNING
         self.limited = settings.limits.max_pages is not None
         self.archives = settings.content.store is ContentStore.WARC

@@ -5,7 +5,7 @@ A flush is asked for what is missing (`ask`) and its answer is taken in (`take`)
 
 from collections import Counter
 
-from nephila.frontier.store import Batch, Crawl, Flushed, HostRecord, Refill, Release, Window
+from nephila.frontier.store import Batch, Crawl, Flushed, HostRecord, Refill, Release, Row, Window
 from nephila.policy.balance import Lease
 from nephila.settings import ProcessSettings
 from nephila.urls.identity import partition_of
@@ -135,6 +135,11 @@ class Holdings:
     def _forget(self, queue: Queue, url_id: int) -> None:
         queue.held.discard(url_id)
         queue.crawl.outstanding.discard(url_id)
+
+    def abandon(self, queue: Queue, row: Row) -> None:
+        """Its visit was cut off: the row is open in the store and will be loaded again."""
+        self._forget(queue, row.id)
+        self._expect_more(queue)
 
     def _expect_more(self, queue: Queue | None) -> None:
         if queue is not None:

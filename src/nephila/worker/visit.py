@@ -48,7 +48,6 @@ class Site(Protocol):
     pending: Pending
     clock: Clock
 
-    aborting: bool
     core_is_free: bool  # there are more cores than workers
 
     def request_ended(self, host: Host) -> None: ...
@@ -101,7 +100,7 @@ class Visitor:
             result = await self.fetcher.fetch(FetchRequest(url, crawl.fetch, crawl.user_agent, timeout_ms, bytes_max))
         finally:
             self.site.request_ended(host)
-        if result.detail == ABORTED and self.site.aborting:
+        if result.detail == ABORTED:
             raise Aborted
         if not host.addresses[0]:
             host.addresses = self.site.addresses_of(url)

@@ -9,6 +9,7 @@ import random
 import secrets
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -34,13 +35,14 @@ from nephila.worker.robots_gate import Need, RobotsGate
 from nephila.worker.robots_visit import RobotsVisitor
 from nephila.worker.scheduler import Host, Queue
 from nephila.worker.visit import Aborted, Visitor
+from nephila.worker.vitals import VitalSigns
 
 T = TypeVar("T")
 
 LEASE_EVERY_MS = 1000.0
 IDLE_MS_MIN, IDLE_MS_MAX = 100.0, 1000.0  # between two looks for work when there is none; doubles
 FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
-DRAIN_MS = 8000.0  # for requests in flight when the worker stops
+DRAIN_MS = 1500.0  # for requests in flight when the worker stops: its hosts are to be another's within 2 s
 RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
 PIPELINED_WANTED = 2  # pages at a helper: with one more on its way it never waits for us
 READING_MAX = 64  # visits that have their response and are not ended
@@ -68,9 +70,9 @@ class Worker:
         self.blackbox = blackbox
         self.report = report
         self.id = 0
-        self.crawls: dict[int, LiveCrawl] = {}  # outlives a session: what is known to be stored stays known
+        self.crawls: dict[int, LiveCrawl] = {}
         self.visiting: dict[int, int] = {}  # url id -> since
-        self.stopping = self.aborting = False
+        self.stopping = False
         self.fetching = 0
         self.fenced = 0  # batches that were refused
         self._tasks: set[asyncio.Task[None]] = set()
@@ -78,6 +80,7 @@ class Worker:
         self._flush_now = asyncio.Event()
         self._dispatching = False
         self._timer: asyncio.TimerHandle | None = None
+        self._right_timer: asyncio.TimerHandle | None = None
         self._busy = False
         self.core_is_free = usable_cores() > max(1, settings.workers)
         self._reset_session()
@@ -89,9 +92,11 @@ class Worker:
         self._seq = 0
         self._leased_tick = -FOREVER
         self._right_until = FOREVER
+        self._fenced = False
         self._idle_ms = IDLE_MS_MIN
         self._stalled = False
         self._writer: ArchiveWriter | None = None
+        self.vitals = VitalSigns(self.clock)
 
     # --- life
 
@@ -122,7 +127,6 @@ class Worker:
     def stop(self) -> None:
         """Finish what is in flight, flush, hand everything back. Called again: end what is in flight."""
         if self.stopping:
-            self.aborting = True
             self.fetcher.abort()
         else:
             self.stopping = True
@@ -131,7 +135,10 @@ class Worker:
 
     async def _session(self) -> None:
         self._reset_session()
-        self.id = await self._call(self.store.join, self.info)
+        joined = await self._insist(self.store.join, self.info)
+        if joined is None:
+            return
+        self.id = joined
         self.visitor = Visitor(self, self.fetcher, self.thread, self.pool, VisitLog(worker_log(str(self.id))))
         self.robots = RobotsVisitor(self.visitor)
         self._writer = self._new_writer()
@@ -149,20 +156,20 @@ class Worker:
         if self._writer is not None:
             self._writer.close()
         if not self._stalled:
-            await self._call(self.store.leave)
+            with suppress(StoreUnavailable):  # its lease ends by itself
+                await self._call(self.store.leave)
 
     async def _drop_everything(self) -> None:
         """A new session starts from what the store says."""
-        self.aborting = True
+        self._fenced = True
+        if self._right_timer is not None:
+            self._right_timer.cancel()
         self.fetcher.abort()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self.aborting = False
         if self._writer is not None:
             self._writer.discard()
             self._writer.close()
-        for crawl in self.crawls.values():
-            crawl.outstanding.clear()
-            crawl.granted = 0
+        self.crawls.clear()  # a database restored from a backup does not have all that was known to be stored
 
     def _new_writer(self) -> ArchiveWriter:
         return ArchiveWriter(
@@ -213,25 +220,39 @@ class Worker:
 
     async def _commit(self, cut: Cut) -> Flushed | None:
         """The same batch until the store has it. None: we are stopping and it does not answer; its rows stay open."""
+        sent = self.clock.tick_ms()
+        answer = await self._insist(self._flush_cut, cut)
+        if answer is not None:
+            self._extend_right(sent, answer.valid_ms)
+        return answer
+
+    async def _insist(self, function: Callable[..., T], *values: Any) -> T | None:
+        """Ask until the store answers. None: we are stopping and it does not."""
         wait = RETRY_MS_MIN
         while True:
             try:
-                answer = await self._call(self._flush_cut, cut)
+                answer = await self._call(function, *values)
             except StoreUnavailable as error:
-                if not self._stalled:
-                    self.report({"event": "stalled", "reason": str(error)})
-                    logs.component_log("worker", worker=self.id).warning("stalled", reason=str(error))
-                self._stalled = True
+                self._stall(str(error))
                 if self.stopping:
                     return None
                 await asyncio.sleep(wait / 1000)
                 wait = min(wait * 2, RETRY_MS_MAX)
             else:
-                if self._stalled:
-                    self._stalled = False
-                    self.report({"event": "going_on"})
-                    self._kick()
+                self._go_on()
                 return answer
+
+    def _stall(self, reason: str) -> None:
+        if not self._stalled:
+            self._stalled = True
+            self.report({"event": "stalled", "reason": reason})
+            logs.component_log("worker", worker=self.id).warning("stalled", reason=reason)
+
+    def _go_on(self) -> None:
+        if self._stalled:
+            self._stalled = False
+            self.report({"event": "going_on"})
+            self._kick()
 
     def _flush_cut(self, cut: Cut) -> Flushed:
         """In the flush thread."""
@@ -246,8 +267,12 @@ class Worker:
 
     async def _apply(self, cut: Cut, answer: Flushed) -> None:
         if answer.control != self.held.control:
-            self.held.see_crawls(await self._call(self.store.controls), answer.control)
+            crawls = await self._insist(self.store.controls)
+            if crawls is None:
+                return
+            self.held.see_crawls(crawls, answer.control)
         self.held.take(cut, answer, self.clock.tick_ms())
+        self.vitals.pages += len(cut.finished)
         if answer.windows or answer.refills:
             self._idle_ms = IDLE_MS_MIN
         elif answer.next_due_in_ms is not None:
@@ -262,12 +287,30 @@ class Worker:
             return
         loads = self.held.loads((now - self._leased_tick) / 1000)
         try:
-            lease = await self._call(self.store.lease, loads)
+            lease = await self._call(self.store.lease, loads, self.vitals.take())
         except StoreUnavailable:
             return  # the flush that follows says so, and waits
         self._leased_tick = now
-        self._right_until = FOREVER if lease.valid_ms is None else now + lease.valid_ms
+        self._extend_right(now, lease.valid_ms)
         self.held.take_lease(lease)
+
+    def _extend_right(self, asked: float, valid_ms: float | None) -> None:
+        """Requests may start so long, counted from before the store was asked."""
+        if valid_ms is None:
+            return
+        self._right_until = asked + valid_ms
+        if self._right_timer is not None:
+            self._right_timer.cancel()
+        left = max(0.0, self._right_until - self.clock.tick_ms())
+        self._right_timer = self._loop.call_later(left / 1000, self._end_right)
+
+    def _end_right(self) -> None:
+        """The lease can no longer be proven: another may own these hosts now, so nothing of ours stays in flight."""
+        logs.component_log("worker", worker=self.id).warning("lease_not_proven", in_flight=self.fetching)
+        self.fetcher.abort()
+
+    def _has_right(self, now: float) -> bool:
+        return now < self._right_until and not (self._fenced or self._stalled or self.stopping)
 
     # --- sending
 
@@ -279,7 +322,7 @@ class Worker:
     def _dispatch(self) -> None:
         self._dispatching = False
         now, free = self.clock.tick_ms(), FREE_ENDS_MAX
-        if self.stopping or self._stalled or now >= self._right_until:
+        if not self._has_right(now):
             return
         while self._has_room():
             picked = self.scheduler.pop(now)
@@ -375,8 +418,7 @@ class Worker:
             await visit
         except Aborted:
             if row is not None:
-                queue.held.discard(row.id)
-                queue.crawl.outstanding.discard(row.id)
+                self.held.abandon(queue, row)
         except Exception as error:
             logs.component_log("worker", worker=self.id).exception("visit_broke", url=row.url if row else "robots.txt")
             if row is not None:
@@ -406,9 +448,9 @@ class Worker:
         host.reserved += 1
         self.scheduler.refresh(host)
         try:
-            while not self.stopping and crawl.running:
+            while crawl.running and not (self._fenced or self.stopping):
                 now = self.clock.tick_ms()
-                if now >= host.next_tick and host.in_flight < host.in_flight_max() and not self._stalled:
+                if now >= host.next_tick and host.in_flight < host.in_flight_max() and self._has_right(now):
                     self._request_started(host, now)
                     return True
                 await asyncio.sleep(max(host.next_tick - now, 1.0) / 1000)

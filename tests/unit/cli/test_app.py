@@ -10,10 +10,12 @@ from nephila import __version__
 from nephila.cli import running
 from nephila.cli.app import app, run
 from nephila.cli.show import looks_binary
+from nephila.frontier.statements import migrations
 from nephila.models import CrawlState
 from tests.unit.control.filled import HEAD, PAGE, SEED, Filled
 
-VERBS = {"crawl", "resume", "status", "urls", "explain", "show", "export", "compare", "delete", "verify", "settings"}
+LOOKING = {"status", "urls", "explain", "show", "export", "compare", "verify", "settings"}
+VERBS = {"crawl", "resume", "delete", "worker", "migrate"} | LOOKING
 Nephila = Callable[..., tuple[int, str, str]]
 
 
@@ -62,6 +64,10 @@ def test_every_verb_has_help(nephila: Nephila) -> None:
         (("show", SEED + "later"), "nothing is archived"),
         (("show", SEED, "--body", "--raw"), "exclude each other"),
         (("delete",), "say --yes"),
+        (("worker", "--workers", "0"), "--workers 1 or more"),
+        (("worker", "--lease", "0"), "lease_seconds cannot be 0"),
+        (("status", "--store", "mysql://x"), "write postgresql://"),
+        (("migrate", "--store", "postgresql://me:secret@nowhere.invalid/x"), "check host and database"),
         (("export", "--output", "/proc/nowhere/x"), "cannot be written"),
         (("settings", "--profile", "x"), "unknown profile"),
         (("crawl",), "nothing to crawl"),
@@ -232,3 +238,9 @@ def test_settings(nephila: Nephila, monkeypatch: pytest.MonkeyPatch) -> None:
     assert process["data"]["source"] == "option"
     assert (crawl["polite.floor_ms"]["value"], crawl["polite.floor_ms"]["source"]) == (250, "profile broad")
     assert "polite.floor_ms" in nephila("settings")[1]
+
+
+def test_migrate_says_which_schema_the_store_has(nephila: Nephila, filled: Filled) -> None:
+    code, out, err = nephila("migrate")
+    assert (code, err) == (0, "")
+    assert out == f"{filled.folder / 'nephila.db'} has schema {len(migrations('sqlite'))}\n"

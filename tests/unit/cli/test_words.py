@@ -6,11 +6,11 @@ from nephila.cli import words
 from nephila.clock import VirtualClock
 from nephila.control.progress import Bound, Progress, Resting, Snapshot
 from nephila.errors import UsageError
-from nephila.frontier.store import WorkerRow
+from nephila.frontier.store import Vitals, WorkerRow
 from nephila.models import CrawlState
 from tests.unit.control.filled import Filled
 
-WORKER = WorkerRow(1, "here", 42, "0", 0, 0, True, 256, 0, 1)
+WORKER = WorkerRow(1, "here", 42, "0", 0, 0, True, 256, 0, 1, Vitals(), ())
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@ from typing import Any
 import pytest
 
 from nephila.clock import VirtualClock
+from nephila.control.crew import DUTY_MS, POLL_SECONDS, Crew
 from nephila.control.progress import Snapshot
-from nephila.control.run import DUTY_MS, POLL_SECONDS, End, Run
-from nephila.errors import DiskFull
+from nephila.control.run import End, Run
+from nephila.errors import DiskFull, StoreUnavailable
 from nephila.models import CrawlState
 from tests.unit.control.filled import Filled
 
@@ -14,6 +15,7 @@ class Workers:
     """A supervisor without processes."""
 
     def __init__(self) -> None:
+        self.processes = [object()]
         self.calls: list[str] = []
         self.stalled = ""
         self.waits = 0  # until they have ended
@@ -56,7 +58,8 @@ class Loop:
         self.clock, self.at, self.pressed = clock, at, 0
         self.workers, self.duties = Workers(), Duties(clock)
         self.shown: list[Snapshot] = []
-        self.run = Run(filled.crawl.id, filled.catalog, self.duties, self.workers, clock)  # type: ignore[arg-type]
+        self.crew = Crew(self.workers, self.duties, clock)  # type: ignore[arg-type]
+        self.run = Run(filled.crawl.id, filled.catalog, self.crew, clock)
 
     def sleep(self, seconds: float) -> None:
         self.clock.advance(seconds * 1000)
@@ -125,3 +128,23 @@ def test_a_stalled_worker_is_the_reason_to_wait(filled: Filled, clock: VirtualCl
     loop.workers.stalled = "full disk"
     loop.go()
     assert loop.shown[0].waiting == "full disk"
+
+
+@pytest.mark.parametrize(("error", "waiting"), [(DiskFull, "no space left"), (StoreUnavailable, "the store is away")])
+def test_a_crew_without_its_store_waits_and_serves_on(
+    filled: Filled, clock: VirtualClock, error: type[StoreUnavailable], waiting: str
+) -> None:
+    loop = Loop(filled, clock, {900.0: press})
+    loop.duties.error = error(waiting)
+    loop.crew.serve(lambda: loop.pressed, loop.sleep)
+    assert loop.crew.waiting == waiting
+    assert loop.workers.calls == ["start", "stop"]
+
+
+def test_a_command_without_workers_only_watches(filled: Filled, clock: VirtualClock) -> None:
+    """The crawl is the cluster's: it goes on when the watcher goes."""
+    loop = Loop(filled, clock, {1000.0: press})
+    loop.workers.processes.clear()
+    assert loop.go() is End.LEFT
+    loop.run.pause("nobody watches")
+    assert filled.catalog.crawl(filled.crawl.id).state is CrawlState.RUNNING

@@ -39,6 +39,31 @@ def test_a_fresh_schema_equals_the_migrated_one(tmp_path: Path, version: int) ->
     assert schema(tmp_path / "old") == schema(tmp_path / "fresh")
 
 
+FIRST_DATA = """
+INSERT INTO crawls(uuid, seeds, settings, fingerprint, state, created_at) VALUES ('u', '[]', '{}', 'f', 'paused', 5);
+INSERT INTO workers(session, name, pid, version, started_at, seen_at) VALUES ('s', 'here', 7, '0.1', 1, 2);
+INSERT INTO queues(crawl, host, part, due) VALUES (1, 'a.test', 3, 9);
+INSERT INTO urls(queue, key, prio, crawl, depth, kind, hops, url) VALUES (1, x'00', 0, 1, 0, 0, 0, 'http://a.test/');
+"""
+
+
+def test_an_upgrade_from_the_first_schema_keeps_the_data(tmp_path: Path) -> None:
+    written_by(tmp_path, 1)
+    first = apsw.Connection(str(tmp_path / "nephila.db"))
+    for statement in FIRST_DATA.strip().split("\n"):
+        first.execute(statement).fetchall()
+    tables = {
+        table: first.execute(f"SELECT * FROM {table}").fetchall() for table in ("crawls", "workers", "queues", "urls")
+    }
+    first.close()
+    database = Database(tmp_path)
+    assert database.version == len(STEPS)
+    for table, rows in tables.items():
+        assert [row[: len(rows[0])] for row in database.read(f"SELECT * FROM {table}")] == rows
+    assert database.read("SELECT pages, rss_bytes FROM workers") == [(0, 0)]
+    database.close()
+
+
 def test_a_fresh_store_has_every_partition_and_its_version(tmp_path: Path) -> None:
     database = Database(tmp_path)
     assert database.read("SELECT count(*) FROM partitions WHERE owner IS NULL") == [(PARTITIONS,)]

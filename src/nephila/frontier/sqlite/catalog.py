@@ -1,28 +1,48 @@
 """What the command line and the API read and steer, on SQLite."""
 
 import json
-import struct
 import uuid
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from nephila.errors import UsageError
+from nephila.frontier.rows import (
+    BROKEN,
+    Claims,
+    broken,
+    crawl_of,
+    host_row,
+    link_ranges,
+    miscounted,
+    page_facts,
+    queue_row,
+    robots_record,
+    tallies_of,
+    url_row,
+    worker_rows,
+)
 from nephila.frontier.sqlite.connection import Database
 from nephila.frontier.sqlite.frontier import SQL as WORKER_SQL
 from nephila.frontier.sqlite.inserter import Inserter
-from nephila.frontier.sqlite.rows import crawl_of
 from nephila.frontier.statements import statements
 from nephila.frontier.store import OPEN_COUNT_MAX, Crawl, HostRow, QueueRow, RobotsRecord, UrlFilter, UrlRow, WorkerRow
-from nephila.models import STATE_CODES, STATES_BY_CODE, Child, CrawlState, Kind, UrlState
-from nephila.policy.politeness import Pace
+from nephila.models import STATE_CODES, Child, CrawlState, UrlState
 from nephila.profiles import CrawlSettings
 from nephila.urls.identity import host_of
 
 SQL = statements("sqlite", "catalog")
 SEED_CHUNK = 1000
+CHECKS = (
+    (BROKEN["stranded"], SQL["stranded"]),
+    (BROKEN["homeless"], SQL["homeless"]),
+    (BROKEN["held_by_strangers"], SQL["held_by_strangers"]),
+    (BROKEN["miscounted_limits"], SQL["miscounted_limits"]),
+    (BROKEN["ended_without_page"], SQL["ended_without_page"]),
+    (BROKEN["pages_without_url"], SQL["pages_without_url"]),
+    ("SQLite integrity: {}", SQL["damaged"]),
+)
 
 
 class SqliteCatalog:
@@ -114,12 +134,8 @@ class SqliteCatalog:
     # --- numbers
 
     def tallies(self, crawl_id: int) -> dict[str, int]:
-        """urls, bytes, requests, retries, one per state and `reason:<reason>`; queued and in_progress are derived."""
-        counts = {name: int(n) for name, n in self.database.read(SQL["tallies"], (crawl_id,))}
-        ended = sum(counts.get(state, 0) for state in UrlState if state.terminal)
-        counts["in_progress"] = int(self.database.read(SQL["in_flight"], (crawl_id,))[0][0])
-        counts["queued"] = max(0, counts.get("urls", 0) - ended - counts["in_progress"])
-        return counts
+        in_flight = self.database.read(SQL["in_flight"], (crawl_id,))[0][0]
+        return tallies_of(self.database.read(SQL["tallies"], (crawl_id,)), in_flight)
 
     def refusals(self, crawl_id: int) -> list[tuple[str, str, int]]:
         return [(host, reason, n) for host, reason, n in self.database.read(SQL["refusals"], (crawl_id,))]
@@ -163,78 +179,27 @@ class SqliteCatalog:
 
     def page_facts(self, url_id: int) -> dict[str, object]:
         row = self.database.one(SQL["page_facts"], (url_id,))
-        if row is None:
-            return {}
-        facts, ip, protocol, charset, wire_bytes, dns, connect, tls, first_byte, total, truncated, links, refused = row
-        timing = {"dns_ms": dns, "connect_ms": connect, "tls_ms": tls, "first_byte_ms": first_byte, "total_ms": total}
-        found: dict[str, object] = {
-            "ip": ip,
-            "protocol": protocol,
-            "charset": charset,
-            "wire_bytes": wire_bytes,
-            "timing": timing,
-            "truncated": truncated,
-        }
-        found |= json.loads(facts) if facts else {}
-        found["links_out"] = self._linked(links) if links else []
-        found["links_refused"] = zlib.decompress(refused).decode().splitlines() if refused else []
-        return found
+        return page_facts(row, self._linked) if row else {}
 
     def _linked(self, packed: bytes) -> list[str]:
-        """The URLs of a page's admitted links."""
-        urls, at = [], 0
-        while at < len(packed):
-            queue, count = struct.unpack_from(">QI", packed, at)
-            at += 12
-            for start in range(at, at + 8 * count, 8):
-                prefix = packed[start : start + 8]
-                sql = "SELECT url FROM urls WHERE queue = ? AND key BETWEEN ? AND ?"
-                urls += [url for (url,) in self.database.read(sql, (queue, prefix + b"\x00" * 8, prefix + b"\xff" * 8))]
-            at += 8 * count
-        return urls
+        return [url for bounds in link_ranges(packed) for (url,) in self.database.read(SQL["linked"], bounds)]
 
     def _url_rows(self, rows: list[tuple[Any, ...]]) -> list[UrlRow]:
         now, claims = self.database.clock.now_ms(), self._claims() if rows else {}
-        return [_url_row(row, claims, now) for row in rows]
+        return [url_row(row, claims, now) for row in rows]
 
-    def _claims(self) -> dict[int, tuple[int, int]]:
-        """URL id -> the worker that has it in flight, since when."""
+    def _claims(self) -> Claims:
         return {url_id: (worker, since) for worker, url_id, since in self.database.read(SQL["claims"])}
 
     # --- hosts, robots, workers
 
     def robots(self, origin: str) -> RobotsRecord | None:
         row = self.database.one(SQL["robots"], (host_of(origin + "/"), origin))
-        if row is None:
-            return None
-        name, host, access, status, body, expires_at, failures, detail, fetched_at = row
-        expires_in = expires_at - self.database.clock.now_ms()
-        return RobotsRecord(name, host, access, status, body, expires_in, failures, detail, fetched_at)
+        return robots_record(row, self.database.clock.now_ms()) if row else None
 
     def host(self, host: str) -> HostRow | None:
         row = self.database.one(SQL["host"], (host,))
-        if row is None:
-            return None
-        (
-            name,
-            next_at,
-            delay,
-            requests,
-            latency,
-            slowdown,
-            errors,
-            strikes,
-            nxdomain,
-            crawl_delay,
-            override,
-            rest,
-            addresses,
-            cnames,
-        ) = row
-        pace = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
-        return HostRow(
-            name, max(0, next_at - self.database.clock.now_ms()), delay, requests, pace, rest, addresses, cnames
-        )
+        return host_row(row, self.database.clock.now_ms()) if row else None
 
     def queue(self, crawl_id: int, host: str) -> QueueRow | None:
         rows = self._queues("q.host = :host", {"crawl": crawl_id, "host": host})
@@ -248,37 +213,14 @@ class SqliteCatalog:
     def _queues(self, condition: str, values: dict[str, Any]) -> list[QueueRow]:
         now = self.database.clock.now_ms()
         rows = self.database.read(f"{SQL['queue_columns']} {condition}", values | {"open_max": OPEN_COUNT_MAX})
-        return [
-            QueueRow(
-                host,
-                open_rows,
-                None if due is None else max(0, due - now),
-                held if held > 0 else None,
-                fetched,
-                delay,
-                dead,
-            )
-            for host, open_rows, due, held, fetched, delay, dead in rows
-        ]
+        return [queue_row(row, now) for row in rows]
 
     def workers(self) -> list[WorkerRow]:
-        return [
-            WorkerRow(
-                id,
-                name,
-                pid,
-                version,
-                started,
-                seen,
-                fenced is None and self.database.session_alive(session),
-                parts,
-                in_flight,
-                flushes,
-            )
-            for id, name, pid, version, started, seen, fenced, parts, in_flight, flushes, session in self.database.read(
-                SQL["workers"]
-            )
+        found = [
+            (tuple(row), fenced_at is None and self.database.session_alive(session))
+            for *row, fenced_at, session in self.database.read(SQL["workers"])
         ]
+        return worker_rows(found, lambda ids: self.database.read(SQL["urls_by_id"], (json.dumps(ids),)))
 
     def attend(self, crawl_id: int) -> None:
         self.database.lock_session(f"crawl-{crawl_id}", wait=False)
@@ -302,94 +244,8 @@ class SqliteCatalog:
         ]
 
     def check(self) -> list[str]:
-        problems = [
-            f"URL {id} ({url}) is open but no queue will ever load it"
-            for id, url in self.database.read(SQL["stranded"])
-        ]
-        problems += [f"URL {id} ({url}) is in no queue of its crawl" for id, url in self.database.read(SQL["homeless"])]
-        problems += [
-            f"queue {id} ({host}) is held by worker {worker}, which does not own it"
-            for id, host, worker in self.database.read(SQL["held_by_strangers"])
-        ]
-        problems += [
-            f"crawl {id}: {granted} URLs were granted but there are {n}"
-            for id, granted, n in self.database.read(SQL["miscounted_limits"])
-        ]
-        problems += [
-            f"URL {id} ({url}) has ended without its page record"
-            for id, url in self.database.read(SQL["ended_without_page"])
-        ]
-        problems += [
-            f"page record {id} is not that of its URL {url}" for id, url in self.database.read(SQL["pages_without_url"])
-        ]
-        problems += [
-            f"SQLite integrity: {line}" for (line,) in self.database.read("PRAGMA quick_check(10)") if line != "ok"
-        ]
+        problems = broken(CHECKS, self.database.read)
         for crawl in self.crawls():
-            problems += self._miscounted(crawl.id)
+            counted = self.database.read(SQL["counted"], (crawl.id,))
+            problems += miscounted(crawl.id, counted, self.tallies(crawl.id))
         return problems
-
-    def _miscounted(self, crawl_id: int) -> list[str]:
-        counted = {STATES_BY_CODE[code]: n for code, n in self.database.read(SQL["counted"], (crawl_id,))}
-        tallies = self.tallies(crawl_id)
-        lines = [
-            f"crawl {crawl_id}: {counted.get(state, 0)} URLs are {state} but {tallies.get(state, 0)} were counted"
-            for state in UrlState
-            if state.terminal and tallies.get(state, 0) != counted.get(state, 0)
-        ]
-        if sum(counted.values()) != tallies.get("urls", 0):
-            lines.append(
-                f"crawl {crawl_id}: there are {sum(counted.values())} URLs but {tallies.get('urls', 0)} were counted"
-            )
-        return lines
-
-
-def _url_row(row: tuple[Any, ...], claims: dict[int, tuple[int, int]], now: int) -> UrlRow:
-    (
-        id,
-        url,
-        code,
-        reason,
-        status,
-        content_type,
-        depth,
-        parent,
-        raw,
-        title,
-        digest,
-        size,
-        fetched_at,
-        latency,
-        tries,
-        *rest,
-    ) = row
-    file, offset, length, redirect_to, host, kind, not_before, error = rest
-    state = STATES_BY_CODE[code]
-    claimed_by, claimed_at = claims.get(id, (None, None)) if state is UrlState.QUEUED else (None, None)
-    return UrlRow(
-        id=id,
-        url=url,
-        state=UrlState.IN_PROGRESS if claimed_by else state,
-        reason=reason or "",
-        status=status,
-        content_type=content_type,
-        depth=depth,
-        discovered_from=parent,
-        raw_url=raw,
-        title=title,
-        content_hash=digest.hex() if digest else None,
-        bytes=size if status is not None else None,
-        fetched_at=fetched_at or None,
-        latency_ms=latency if status is not None else None,
-        retries=max(0, tries - 1) if state.terminal else tries,
-        archive_file=file,
-        archive_offset=offset,
-        archive_length=length,
-        redirect_to=redirect_to,
-        host=host,
-        kind=Kind(kind),
-        not_before_in_ms=max(0, not_before - now) if not_before else 0,
-        claimed_by=claimed_by,
-        claimed_at=claimed_at,
-        error=error,
-    )

@@ -51,9 +51,13 @@ class Database:
         except (OSError, apsw.Error) as error:
             raise self.translated(error) from error
 
+    @property
+    def version(self) -> int:
+        return self._pragma("user_version")
+
     def _open(self) -> None:
         """Look before anything is written: the file may be another program's."""
-        version, tables = self._pragma("user_version"), self.db.execute("SELECT count(*) FROM sqlite_master").get
+        version, tables = self.version, self.db.execute("SELECT count(*) FROM sqlite_master").get
         if (version or tables) and self._pragma("application_id") != APPLICATION_ID:
             raise self._foreign()
         steps = migrations("sqlite")

@@ -6,6 +6,7 @@ import secrets
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import astuple
 from struct import Struct
 from typing import Any
 
@@ -14,9 +15,9 @@ from isal import isal_zlib
 from pydantic_core import to_json
 
 from nephila.errors import Fenced, UsageError
+from nephila.frontier.rows import crawl_of
 from nephila.frontier.sqlite.connection import Database
 from nephila.frontier.sqlite.inserter import Inserter, Refusals, write_many
-from nephila.frontier.sqlite.rows import crawl_of
 from nephila.frontier.statements import statements
 from nephila.frontier.store import (
     Batch,
@@ -28,6 +29,7 @@ from nephila.frontier.store import (
     Release,
     RobotsRecord,
     Row,
+    Vitals,
     Window,
     WorkerInfo,
 )
@@ -80,10 +82,11 @@ class SqliteFrontier:
             ).get
         return self.worker
 
-    def lease(self, loads: dict[int, float]) -> Lease:
+    def lease(self, loads: dict[int, float], vitals: Vitals = Vitals()) -> Lease:
         now = self.database.clock.now_ms()
         with self.database.write() as db:
             self._prove_unfenced(db)
+            db.execute(SESSION_SQL["set_vitals"], (*astuple(vitals), self.worker))
             fence_dead(self.database, db, now, self.worker)
             db.executemany(SESSION_SQL["set_load"], [(load, part, self.worker) for part, load in sorted(loads.items())])
             live = [worker for worker, _ in db.execute(SESSION_SQL["live"])]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -66,35 +66,33 @@ class Inserter:
             self._wake(db, crawl, hosts - created, owned, now)  # a new queue is due anyway
         return inserted
 
-    def find_queues(self, db: apsw.Connection, crawl: int, hosts: Iterable[str]) -> list[str]:
+    def find_queues(self, db: apsw.Connection, crawl: int, hosts: set[str]) -> set[str]:
         """Learn the ids of these hosts' queues; answers the hosts that have none."""
         ids = self.ids(crawl)
-        missing = [host for host in hosts if host not in ids]
+        missing = hosts.difference(ids)
         if missing:
-            found = db.execute(SQL["find_queues"], (crawl, json.dumps(missing))).fetchall()
+            found = db.execute(SQL["find_queues"], (crawl, json.dumps(list(missing)))).fetchall()
             ids.update(found)
             self._known += len(found)
-        return [host for host in missing if host not in ids]
+        return missing.difference(ids)
 
     def _create_queues(self, db: apsw.Connection, crawl: int, hosts: set[str], now: int) -> set[str]:
         new = self.find_queues(db, crawl, hosts)
         if new:
             write_many(db, SQL["insert_queues"], [(crawl, host, partition_of(host), now) for host in sorted(new)])
             self.find_queues(db, crawl, new)
-        return set(new)
+        return new
 
     def _rows(self, crawl: int, children: Sequence[Child]) -> list[Values]:
         """By queue, as the indexes are: half the pages to touch. (By key as well costs more than it saves.)"""
         ids = self.ids(crawl)
-        rows = [
-            (crawl, ids[c.host], c.key, c.priority, c.url, c.depth, c.kind, c.hops, c.parent, c.raw) for c in children
-        ]
+        rows = [(crawl, ids[child[1]], *child[2:]) for child in children]  # the columns stand in the order of Child
         rows.sort(key=_queue)
         return rows
 
     def _wake(self, db: apsw.Connection, crawl: int, hosts: set[str], owned: Sequence[int], now: int) -> None:
         ids = self.ids(crawl)
-        values = {"queues": json.dumps([ids[host] for host in hosts]), "parts": json.dumps(owned), "now": now}
+        values = {"queues": json.dumps(list(map(ids.__getitem__, hosts))), "parts": json.dumps(owned), "now": now}
         if owned:
             db.execute(SQL["wake_queues"], values)
         if len(owned) < PARTITIONS:

@@ -72,8 +72,15 @@ SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND 
 FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = :crawl AND;
 
 -- name: workers
-SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, w.fenced_at, (SELECT count(*) FROM partitions WHERE owner = w.id), json_array_length(w.in_flight), w.flush_seq, w.session
+SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, (SELECT count(*) FROM partitions WHERE owner = w.id), w.flush_seq, w.in_flight,
+  w.pages, w.pages_per_s, w.cpu, w.rss_bytes, w.fenced_at, w.session
 FROM workers w ORDER BY w.id DESC LIMIT 1000;
+
+-- name: urls_by_id
+SELECT id, url FROM urls WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: linked
+SELECT url FROM urls WHERE queue = ? AND key BETWEEN ? AND ?;
 
 -- name: suspect
 UPDATE urls SET crashes = crashes + 1 WHERE id = ? AND state = 0;
@@ -121,3 +128,6 @@ SELECT p.id, p.url FROM pages p WHERE NOT EXISTS(SELECT 1 FROM urls u WHERE u.id
 
 -- name: counted
 SELECT state, count(*) FROM urls WHERE crawl = ? GROUP BY state;
+
+-- name: damaged
+SELECT quick_check FROM pragma_quick_check WHERE quick_check <> 'ok' LIMIT 10;

@@ -3,6 +3,9 @@
 -- name: join
 INSERT INTO workers(session, name, pid, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id;
 
+-- name: set_vitals
+UPDATE workers SET pages = ?, pages_per_s = ?, cpu = ?, rss_bytes = ? WHERE id = ?;
+
 -- name: live
 SELECT id, session FROM workers WHERE fenced_at IS NULL;
 

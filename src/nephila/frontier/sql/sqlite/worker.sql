@@ -29,7 +29,7 @@ SELECT host, id FROM queues WHERE crawl = ?1 AND host IN (SELECT value FROM json
 INSERT INTO queues(crawl, host, part, due) VALUES (?,?,?,?) ON CONFLICT DO NOTHING;
 
 -- name: insert_urls many
-INSERT INTO urls(crawl, queue, key, prio, url, depth, kind, hops, parent, raw) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING;
+INSERT INTO urls(crawl, queue, key, url, depth, prio, parent, raw, kind, hops) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING;
 
 -- name: is_known
 SELECT 1 FROM urls WHERE queue = ? AND key = ?;

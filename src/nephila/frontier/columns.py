@@ -1,0 +1,76 @@
+"""Records to the values of their columns, for both stores. Pure; the order of each tuple is the contract."""
+
+from collections.abc import Mapping
+from struct import Struct
+from typing import Any
+
+from isal import isal_zlib
+from pydantic_core import to_json
+
+from nephila.frontier.store import HostClock, RobotsRecord
+from nephila.models import PageRecord
+
+pack_link_head = Struct(">QI").pack  # queue id, count of keys
+
+NUL = "\x00"
+NOT_NUL = "\ufffd"  # what HTML too makes of it
+
+# Of page_values.
+PAGE_COLUMNS = (
+    *("status", "content_type", "body_bytes", "wire_bytes", "fetched_at"),
+    *("dns_ms", "connect_ms", "tls_ms", "first_byte_ms", "total_ms"),
+    *("ip", "protocol", "charset", "title", "facts", "content_hash", "file", "offset", "length"),
+    *("truncated", "redirect_to", "error", "links", "refused"),
+)
+
+
+def page_values(page: PageRecord, queues: Mapping[str, int], files: Mapping[str, int]) -> tuple[Any, ...]:
+    """`queues`: the crawl's queue of each politeness key; `files`: the id of each archive file."""
+    timing, place = page.timing, page.archive
+    facts = to_json(page.facts).decode() if page.facts else None
+    file, offset, length = (files[place.file], place.offset, place.length) if place else (None, None, None)
+    links = packed_links(page.links, queues) if page.links else None
+    refused = isal_zlib.compress("\n".join(page.refused).encode(), 1) if page.refused else None
+    # fmt: off
+    return (
+        page.status, storable(page.content_type), page.body_bytes, page.wire_bytes, page.fetched_at,
+        timing.dns_ms, timing.connect_ms, timing.tls_ms, timing.first_byte_ms, timing.total_ms,
+        page.ip, page.protocol, storable(page.charset), storable(page.title), facts, page.content_hash,
+        file, offset, length,
+        page.truncated, storable(page.redirect_to), storable(page.error), links, refused,
+    )
+    # fmt: on
+
+
+def packed_links(links: Mapping[str, bytes], queues: Mapping[str, int]) -> bytes | None:
+    """Per host: its queue (0: none), the count of keys, the first 8 bytes of each."""
+    return (
+        b"".join([pack_link_head(queues.get(host, 0), len(keys) // 8) + keys for host, keys in links.items()]) or None
+    )
+
+
+def storable(text: str | None) -> str | None:
+    """PostgreSQL has no NUL in a text, the web has."""
+    return text.replace(NUL, NOT_NUL) if text is not None and NUL in text else text
+
+
+def host_values(clock: HostClock, now: int) -> tuple[Any, ...]:
+    """In the order of the columns of `hosts`."""
+    pace = clock.pace
+    # fmt: off
+    return (
+        clock.host, now + clock.next_in_ms, clock.delay_ms,
+        pace.latency_ms, pace.slowdown, pace.errors, pace.strikes, pace.nxdomain, pace.crawl_delay_ms, pace.override_ms,
+        clock.rest_reason, clock.requests, clock.addresses, clock.cnames,
+    )
+    # fmt: on
+
+
+def robots_values(record: RobotsRecord, now: int) -> tuple[Any, ...]:
+    """In the order of the columns of `robots`."""
+    # fmt: off
+    return (
+        record.host, record.origin, record.access, record.status, record.body, now + record.expires_in_ms,
+        record.failures, record.detail, record.fetched_at,
+    )
+    # fmt: on

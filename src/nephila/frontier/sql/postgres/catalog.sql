@@ -1,0 +1,179 @@
+-- What the command line and the API read and steer. Keyset pages, short transactions, one snapshot a statement.
+-- A URL is open while it has a row in frontier; otherwise its row in pages says how it ended.
+
+-- name: create_crawl
+INSERT INTO crawls(uuid, seeds, settings, fingerprint, state, created_at, running_since, control)
+VALUES (%(uuid)s, %(seeds)s, %(settings)s::jsonb, %(fingerprint)s, 'running', %(now)s, %(now)s, (SELECT version + 1 FROM control)) RETURNING id;
+
+-- name: seeded
+UPDATE crawls SET seeding = false WHERE id = %s;
+
+-- name: crawl
+SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
+FROM crawls WHERE id = %s AND NOT deleted;
+
+-- name: crawls
+SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
+FROM crawls WHERE NOT deleted ORDER BY id;
+
+-- name: open_crawls
+SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
+FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id;
+
+-- name: unfinished
+SELECT id FROM crawls WHERE fingerprint = %s AND state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id DESC LIMIT 1;
+
+-- name: steer
+-- Here as everywhere crawls are locked before control: everybody who steers wants that row, so it is the last.
+-- What ends cannot be called back: some of its rows have ended already.
+UPDATE crawls SET state = %(state)s::text, reason = %(reason)s, control = (SELECT version + 1 FROM control),
+  active_ms = active_ms + CASE WHEN %(state)s::text = 'running' AND %(alive)s THEN 0 ELSE greatest(0, coalesce(%(until)s::bigint - running_since, 0)) END,
+  running_since = CASE WHEN %(state)s::text <> 'running' THEN NULL WHEN %(alive)s THEN coalesce(running_since, %(now)s::bigint) ELSE %(now)s::bigint END
+WHERE id = %(crawl)s AND (state IN ('running', 'paused') OR state = 'ending' AND %(state)s::text = 'ending');
+
+-- name: sessions
+-- Does any live, and when was the last one seen.
+SELECT coalesce(bool_or(fenced_at IS NULL AND lease_until >= %s), false), coalesce(max(seen_at), 0) FROM workers;
+
+-- name: unpark
+-- In the order of id, as all who lock several queues.
+UPDATE queues SET held = 0 WHERE id IN (SELECT id FROM queues WHERE crawl = %s AND held = -1 AND due IS NOT NULL ORDER BY id FOR UPDATE);
+
+-- name: set_settings
+UPDATE crawls SET settings = %s::jsonb, control = (SELECT version + 1 FROM control) WHERE id = %s;
+
+-- name: lagging
+-- A session whose lease is over does nothing any more, whatever it has seen.
+SELECT EXISTS(SELECT 1 FROM workers WHERE fenced_at IS NULL AND lease_until >= %s AND control_seen < %s);
+
+-- name: tallies
+SELECT name, sum(n)::bigint FROM tallies WHERE crawl = %s GROUP BY name;
+
+-- name: in_flight
+SELECT count(*) FROM workers w CROSS JOIN LATERAL json_array_elements(w.in_flight::json) j
+JOIN frontier f ON f.url = (j->>0)::bigint JOIN queues q ON q.id = f.queue WHERE w.fenced_at IS NULL AND q.crawl = %s;
+
+-- name: refusals
+SELECT host, reason, sum(n)::bigint FROM refusals WHERE crawl = %s GROUP BY host, reason ORDER BY 3 DESC, host, reason;
+
+-- name: first_url
+-- Of the crawl, behind `after`: a listing starts there, not among the thousands of rows that another crawl has in between.
+SELECT min(id) FROM urls WHERE crawl = %(crawl)s AND id > %(after)s;
+
+-- name: all_urls
+-- The ids of a page of a listing, in this and the next two; what a filter does not ask for the planner leaves out.
+-- The bound stands at each table: the planner does not conclude it from one for the others.
+SELECT u.id FROM urls u LEFT JOIN pages p ON p.url = u.id AND p.url > %(after)s LEFT JOIN frontier f ON f.url = u.id AND f.url > %(after)s
+WHERE u.crawl = %(crawl)s AND u.id > %(after)s /* conditions */ ORDER BY u.id LIMIT %(limit)s;
+
+-- name: open_urls
+SELECT u.id FROM frontier f JOIN urls u ON u.id = f.url LEFT JOIN pages p ON p.url = f.url
+WHERE u.crawl = %(crawl)s AND u.id > %(after)s AND f.url > %(after)s /* conditions */ ORDER BY u.id LIMIT %(limit)s;
+
+-- name: ended_urls
+-- State by state: each is one range of pages_state in the order of the listing, all of them together are not.
+SELECT ended.id FROM unnest(%(codes)s::smallint[]) AS wanted(code) CROSS JOIN LATERAL
+  (SELECT p.url AS id FROM pages p LEFT JOIN urls u ON u.id = p.url LEFT JOIN frontier f ON f.url = p.url
+   WHERE p.crawl = %(crawl)s AND p.state = wanted.code AND p.url > %(after)s /* conditions */ ORDER BY p.url LIMIT %(limit)s) ended;
+
+-- name: url_columns
+SELECT u.id, u.url, coalesce(p.state, 0), coalesce(p.reason, f.reason), p.status, p.content_type, u.depth, u.parent, u.raw, p.title, p.content_hash, p.body_bytes,
+  p.fetched_at, p.total_ms, coalesce(p.tries, f.tries, 0), a.name, p."offset", p.length, p.redirect_to, q.host, u.kind, coalesce(f.not_before, 0), p.error
+FROM urls u JOIN queues q ON q.id = u.queue LEFT JOIN pages p ON p.url = u.id LEFT JOIN frontier f ON f.url = u.id LEFT JOIN archive_files a ON a.id = p.file
+WHERE;
+
+-- name: page_facts
+-- Not of a URL that ended without a request: its page only says how it ended.
+SELECT facts, ip, protocol, charset, wire_bytes, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, truncated, links, refused
+FROM pages WHERE url = %s AND (status IS NOT NULL OR error IS NOT NULL);
+
+-- name: linked
+SELECT u.url FROM unnest(%s::bigint[], %s::bytea[], %s::bytea[]) WITH ORDINALITY AS link(queue, least, greatest, position)
+JOIN urls u ON u.queue = link.queue AND u.key BETWEEN link.least AND link.greatest ORDER BY link.position;
+
+-- name: claims
+SELECT w.id, (j->>0)::bigint, (j->>1)::bigint FROM workers w CROSS JOIN LATERAL json_array_elements(w.in_flight::json) j WHERE w.fenced_at IS NULL;
+
+-- name: robots
+SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host = %s AND origin = %s;
+
+-- name: host
+SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, addresses, cnames
+FROM hosts WHERE host = %s;
+
+-- name: queue_id
+SELECT id FROM queues WHERE crawl = %s AND host = %s;
+
+-- name: queue
+SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id LIMIT %(open_max)s) o), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
+FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = %(crawl)s AND q.host = %(host)s;
+
+-- name: queues
+-- Rows are counted only of the queues that are shown.
+SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id LIMIT %(open_max)s) o), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
+FROM (SELECT * FROM queues WHERE crawl = %(crawl)s AND due IS NOT NULL ORDER BY held DESC LIMIT %(limit)s) q LEFT JOIN hosts h ON h.host = q.host;
+
+-- name: workers
+SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, coalesce(owned.parts, 0), w.flush_seq, w.in_flight, w.pages, w.pages_per_s, w.cpu, w.rss_bytes,
+  w.fenced_at IS NULL AND w.lease_until >= %s
+FROM workers w LEFT JOIN (SELECT owner, count(*) AS parts FROM partitions GROUP BY owner) owned ON owned.owner = w.id ORDER BY w.id DESC LIMIT 1000;
+
+-- name: urls_by_id
+SELECT id, url FROM urls WHERE id = ANY(%s::bigint[]);
+
+-- name: suspect
+UPDATE frontier SET crashes = crashes + 1 WHERE url = %s;
+
+-- name: mark_deleted
+UPDATE crawls SET deleted = true, state = 'cancelled', control = (SELECT version + 1 FROM control) WHERE id = %s;
+
+-- name: files_of_crawl
+-- That no other crawl's pages name; without those of living sessions: they may be writing another crawl's pages into them just now.
+SELECT name FROM archive_files WHERE worker NOT IN (SELECT id FROM workers WHERE fenced_at IS NULL)
+  AND id IN (SELECT file FROM pages WHERE crawl = %(crawl)s) AND id NOT IN (SELECT file FROM pages WHERE crawl <> %(crawl)s AND file IS NOT NULL) ORDER BY name;
+
+-- name: forget_file
+DELETE FROM archive_files WHERE name = %s;
+
+-- name: archived
+SELECT p.url, p.url, a.name, p."offset", p.length, p.content_hash FROM pages p JOIN archive_files a ON a.id = p.file WHERE p.url > %s ORDER BY p.url LIMIT %s;
+
+-- name: archive_files
+SELECT name, worker, open, cut FROM archive_files ORDER BY id;
+
+-- name: kept_crawls
+SELECT id FROM crawls WHERE NOT deleted ORDER BY id;
+
+-- name: stranded
+SELECT u.id, u.url FROM frontier f JOIN queues q ON q.id = f.queue JOIN urls u ON u.id = f.url
+WHERE q.due IS NULL AND NOT EXISTS(SELECT 1 FROM arrivals a WHERE a.queue = q.id) LIMIT 20;
+
+-- name: homeless
+SELECT u.id, u.url FROM urls u LEFT JOIN queues q ON q.id = u.queue LEFT JOIN frontier f ON f.url = u.id
+WHERE q.crawl IS DISTINCT FROM u.crawl OR f.queue <> u.queue LIMIT 20;
+
+-- name: held_by_strangers
+SELECT q.id, q.host, q.held FROM queues q JOIN partitions p ON p.part = q.part
+WHERE q.held > 0 AND q.due IS NOT NULL AND p.owner IS DISTINCT FROM q.held
+  AND (p.owner IS NOT NULL OR q.held IN (SELECT id FROM workers WHERE fenced_at IS NULL)) LIMIT 20;
+
+-- name: miscounted_limits
+SELECT * FROM (SELECT c.id, c.urls_granted, (SELECT count(*) FROM urls u WHERE u.crawl = c.id) AS n FROM crawls c
+  WHERE NOT c.deleted AND c.settings #>> '{limits,max_urls}' IS NOT NULL) counted WHERE urls_granted <> n;
+
+-- name: ended_without_page
+-- The one row that says how it ended is missing.
+SELECT u.id, u.url FROM urls u WHERE NOT EXISTS(SELECT 1 FROM pages p WHERE p.url = u.id) AND NOT EXISTS(SELECT 1 FROM frontier f WHERE f.url = u.id) LIMIT 20;
+
+-- name: open_and_ended
+SELECT u.id, u.url FROM frontier f JOIN pages p ON p.url = f.url JOIN urls u ON u.id = f.url LIMIT 20;
+
+-- name: open_without_url
+SELECT f.url FROM frontier f WHERE NOT EXISTS(SELECT 1 FROM urls u WHERE u.id = f.url) LIMIT 20;
+
+-- name: pages_without_url
+SELECT p.url, p.url FROM pages p WHERE NOT EXISTS(SELECT 1 FROM urls u WHERE u.id = p.url AND u.crawl = p.crawl) LIMIT 20;
+
+-- name: counted
+SELECT state, count(*) FROM pages WHERE crawl = %(crawl)s GROUP BY state
+UNION ALL SELECT 0, count(*) FROM frontier f JOIN queues q ON q.id = f.queue WHERE q.crawl = %(crawl)s;

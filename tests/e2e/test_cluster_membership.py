@@ -1,0 +1,202 @@
+"""Workers come and go: shares, hand-back, take-over, heartbeats, and who may not join."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nephila import __version__
+from nephila.frontier.store import WorkerRow
+from nephila.models import PARTITIONS
+from tests.e2e.fleet import EXIT_SECONDS_MAX, START_SECONDS_MAX, Fleet, Machine, clean_environment, until
+from tests.e2e.harness import LEASE_SECONDS, asked_urls, repeated_requests
+from tests.site.fixtures import html
+from tests.site.graphs import generate
+from tests.site.server import Page, TestWeb
+
+HAND_BACK_SECONDS_MAX = 2.0
+SHARE_SECONDS_MAX = 2 * LEASE_SECONDS
+REPLACED_SECONDS_MAX = LEASE_SECONDS + 5.0
+FAIR = PARTITIONS // 2 / 1.2  # nothing moves below policy.balance.IMBALANCE
+SEED = 42424
+BUSY = {"polite.floor_ms": 20, "polite.max_inflight": 1}
+
+
+def nephila(fleet: Fleet, *arguments: str) -> "subprocess.Popen[str]":
+    place = fleet.place
+    command = [sys.executable, "-m", "nephila", *arguments, "--store", place.url or "", "--data", str(place.folder)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment())
+
+
+def session_of(fleet: Fleet, machine: Machine) -> WorkerRow | None:
+    return next((worker for worker in fleet.alive() if worker.pid in machine.workers), None)
+
+
+@pytest.mark.requirement("W-10", "F-26", "F-28", "AD-08")
+def test_a_worker_that_starts_gets_its_share_within_two_lease_times(fleet: Fleet) -> None:
+    """Also under load: counted from its heartbeat row, since Python takes a second to start."""
+    with TestWeb() as web:
+        graph = generate(SEED, 1200, web.port, hosts=8)
+        web.add(graph.sites)
+        fleet.start_all(1)
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY | {"polite.floor_ms": 50})
+        until(lambda: len(web.hits()) > 40, 20, "the crawl goes")
+        newcomer = fleet.start("newcomer")
+        until(lambda: session_of(fleet, newcomer), START_SECONDS_MAX, "it has joined")
+        until(lambda: fleet.share(newcomer) > 0, SHARE_SECONDS_MAX, "it has a share")
+        fleet.run_crawl(crawl.id)
+        assert graph.mismatches(fleet.place.states(crawl.id)) == []
+        assert repeated_requests(web.hits()) == 0, "a hand-back repeats nothing"
+        assert any(hit.headers["user-agent"] == newcomer.agent for hit in web.hits())
+        assert sum(fleet.shares()) == PARTITIONS
+
+
+@pytest.mark.requirement("W-10", "F-28")
+def test_idle_shares_are_even(fleet: Fleet) -> None:
+    fleet.start_all(1)
+    newcomer = fleet.start("newcomer")
+    until(lambda: session_of(fleet, newcomer), START_SECONDS_MAX, "it has joined")
+    until(lambda: fleet.share(newcomer) >= FAIR, SHARE_SECONDS_MAX, "it has half")
+    assert sum(fleet.shares()) == PARTITIONS
+
+
+@pytest.mark.requirement("RC-04", "RC-06", "W-10", "AD-08")
+def test_sigterm_hands_back_within_2_s_and_exits_within_10(fleet: Fleet) -> None:
+    with TestWeb() as web:
+        graph = generate(SEED, 800, web.port, hosts=8)
+        web.add(graph.sites)
+        leaving, _ = fleet.start_all(2)
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY)
+        until(lambda: len(web.hits()) > 100, 20, "the crawl goes")
+        began = time.monotonic()
+        leaving.terminate()
+        until(lambda: fleet.share(leaving) == 0, HAND_BACK_SECONDS_MAX, "it has handed back")
+        assert leaving.wait() == 0
+        assert time.monotonic() - began < EXIT_SECONDS_MAX
+        until(lambda: fleet.shares() == [PARTITIONS], 2 * LEASE_SECONDS, "the other has everything")
+        asked = len(web.hits())
+        fleet.run_crawl(crawl.id)
+        assert len(web.hits()) > asked, "the crawl went on without it"
+        assert graph.mismatches(fleet.place.states(crawl.id)) == []
+        assert repeated_requests(web.hits()) == 0, "what was in flight was finished and flushed"
+        assert not any(
+            hit.started > began + EXIT_SECONDS_MAX for hit in web.hits() if hit.headers["user-agent"] == leaving.agent
+        )
+
+
+@pytest.mark.requirement("RC-01", "RC-03", "W-10", "F-26")
+def test_a_machine_that_dies_is_replaced_within_its_lease_plus_5_s(fleet: Fleet) -> None:
+    """The command and its processes at once: nobody is left to restart them."""
+    dying, _ = fleet.start_all(2)
+    dying.kill()
+    until(lambda: fleet.shares() == [PARTITIONS], REPLACED_SECONDS_MAX, "the other has everything")
+
+
+@pytest.mark.requirement("W-09", "AD-02", "F-05")
+def test_a_worker_keeps_a_heartbeat_row(fleet: Fleet) -> None:
+    with TestWeb() as web:
+        links = [f"/{number}" for number in range(300)]
+        web.add({"127.0.0.1": {"/": html(*links)} | dict.fromkeys(links, Page(b"x", delay_ms=20))})
+        (machine,) = fleet.start_all(1)
+        fleet.place.start([web.url("/")], {"polite.max_inflight": 4})
+
+        def found() -> WorkerRow | None:
+            row = session_of(fleet, machine)
+            return row if row and row.current and row.vitals.pages_per_s > 0 else None
+
+        until(found, 20, "it says what it does")
+        row = session_of(fleet, machine)
+        assert row is not None
+        assert ([row.pid], row.version, row.partitions) == (machine.workers, __version__, PARTITIONS)
+        assert row.name == os.uname().nodename
+        assert row.vitals.pages > 0 and row.vitals.cpu > 0 and row.vitals.rss_bytes > 10_000_000
+        assert row.started_at <= row.seen_at
+
+
+@pytest.mark.requirement("F-25", "L-05")
+def test_a_command_without_workers_starts_a_crawl_and_watches(fleet: Fleet) -> None:
+    with TestWeb() as web:
+        graph = generate(SEED, 60, web.port)
+        web.add(graph.sites)
+        fleet.start_all(1)
+        watching = nephila(fleet, "crawl", *graph.seeds, "--allow-private", "--delay", "0", "--workers", "0", "--quiet")
+        out, err = watching.communicate(timeout=60)
+        assert (watching.returncode, err) == (0, "")
+        assert "crawl 1 completed" in out
+        assert graph.mismatches(fleet.place.states(1)) == []
+
+
+def test_a_watcher_that_goes_leaves_the_crawl_to_the_cluster(fleet: Fleet) -> None:
+    with TestWeb() as web:
+        graph = generate(SEED, 200, web.port)
+        web.add(graph.sites)
+        fleet.start_all(1)
+        watching = nephila(fleet, "crawl", *graph.seeds, "--allow-private", "--delay", "0.02", "--workers", "0")
+        until(lambda: len(web.hits()) > 20, 30, "the crawl goes")
+        watching.terminate()
+        out, _ = watching.communicate(timeout=30)
+        assert watching.returncode == 130
+        assert "crawl 1 goes on without this command" in out
+        fleet.run_crawl(1)
+        assert graph.mismatches(fleet.place.states(1)) == []
+
+
+def test_workers_without_permission_refuse_private_addresses(fleet: Fleet) -> None:
+    """The crawl may ask for them; what a cluster's worker may reach is its operator's to say."""
+    with TestWeb() as web:
+        web.add({"127.0.0.1": {"/": html("/a")}})
+        fleet.start_all(1, private=False)
+        crawl = fleet.place.start([web.url("/")], {"retry.max": 0, "robots.mode": "ignore"})
+        fleet.run_crawl(crawl.id)
+        assert [(str(row.state), row.reason) for row in fleet.place.rows(crawl.id)] == [("failed", "private_address")]
+        assert web.hits() == []
+
+
+@pytest.mark.requirement("ST-07", "ST-08")
+def test_9_a_process_that_does_not_fit_the_schema_refuses_and_the_others_go_on(fleet: Fleet, tmp_path: Path) -> None:
+    with TestWeb() as web:
+        graph = generate(SEED, 400, web.port, hosts=3)
+        web.add(graph.sites)
+        (old,) = fleet.start_all(1)
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY)
+        until(lambda: len(web.hits()) > 30, 20, "the crawl goes")
+        with fleet.place.store().catalog.database.write() as cursor:  # type: ignore[attr-defined]
+            cursor.execute("UPDATE nephila_schema SET version = version + 1")
+        stranger = fleet.start("stranger")
+        assert stranger.wait(START_SECONDS_MAX) == 2
+        (line,) = stranger.log().splitlines()
+        assert line.startswith("nephila: ") and "newer Nephila" in line
+        asked = len(web.hits())
+        fleet.run_crawl(crawl.id)
+        assert len(web.hits()) > asked, "those who were there went on"
+        assert graph.mismatches(fleet.place.states(crawl.id)) == []
+        assert old.process.poll() is None
+        watching = nephila(fleet, "status")
+        _, err = watching.communicate(timeout=30)
+        assert watching.returncode == 2 and "newer Nephila" in err and err.count("\n") == 1
+
+
+@pytest.mark.requirement("F-26", "P-14", "F-28")
+def test_one_hot_host_has_one_owner_and_its_other_work_moves(fleet: Fleet) -> None:
+    """However many workers there are, a host sees max_inflight requests; its owner gives the other partitions away."""
+    from tests.site.politeness import violations
+
+    with TestWeb() as web:
+        links = [f"/{number}" for number in range(900)]
+        web.add({"127.0.0.1": {"/": html(*links)} | dict.fromkeys(links, Page(b"<p>x", delay_ms=10))})
+        fleet.start_all(3)
+        crawl = fleet.place.start([web.url("/")], {"polite.max_inflight": 2})
+        least = [PARTITIONS]
+
+        def unburdened() -> bool:
+            least[0] = min(least[0], min(fleet.shares(), default=PARTITIONS))
+            return fleet.over(crawl.id)
+
+        until(unburdened, 60, "the crawl is over")
+        assert len({hit.headers["user-agent"] for hit in web.hits()}) == 1, "one host, one owner"
+        assert violations(web.hits(), 0, max_inflight=2) == []
+        assert least[0] < PARTITIONS // 8, "its owner gave the others away"
+        assert max(asked_urls(web.hits(), web.port).values()) == 1

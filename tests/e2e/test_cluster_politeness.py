@@ -1,0 +1,103 @@
+"""Politeness, steering and limits over many workers: wrong clocks, rolling restarts, several crawls."""
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from nephila.control import crawls
+from nephila.models import CrawlState
+from tests.e2e.fleet import Fleet, until
+from tests.e2e.harness import assert_whole, repeated_requests
+from tests.site.graphs import generate
+from tests.site.politeness import violations
+from tests.site.server import TestWeb
+
+SEED = 42424
+HOUR = 3600
+HOLD_SECONDS_MAX = 1.0
+CLOCKS = Path(__file__).parent / "clocks"
+POLITE = {"polite.max_inflight": 1, "polite.adaptive": False}
+
+
+def wrong_clock(seconds: int) -> dict[str, str]:
+    path = f"{CLOCKS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    return {"NEPHILA_TEST_CLOCK_SHIFT": str(seconds), "PYTHONPATH": path}
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("P-01", "P-04", "RC-01")
+def test_5_wrong_clocks_break_neither_leases_nor_politeness(fleet: Fleet) -> None:
+    """One worker an hour ahead, one an hour behind: times come from the database."""
+    delay = 150
+    with TestWeb() as web:
+        graph = generate(SEED, 300, web.port, hosts=6)
+        web.add(graph.sites)
+        ahead = fleet.start("ahead", environment=wrong_clock(HOUR))
+        behind = fleet.start("behind", environment=wrong_clock(-HOUR))
+        fleet.ready(2)
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | POLITE | {"polite.floor_ms": delay})
+        fleet.run_crawl(crawl.id)
+        assert_whole(fleet.place, crawl.id, graph)
+        assert violations(web.hits(), delay) == []
+        assert len({hit.headers["user-agent"] for hit in web.hits()}) == 2, "both worked"
+        assert repeated_requests(web.hits()) == 0
+        assert [worker.alive for worker in fleet.place.store().catalog.workers()] == [True, True], "no early expiry"
+        assert ahead.events("fenced") == behind.events("fenced") == []
+        shown = [row.fetched_at / 1000 - time.time() for row in fleet.place.rows(crawl.id) if row.fetched_at]
+        assert min(shown) < -HOUR + 100 and max(shown) > HOUR - 100, "the clocks were wrong"
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("P-01", "P-04", "P-06", "P-08", "P-09", "RC-04")
+def test_6_a_rolling_restart_of_everything_is_polite(fleet: Fleet) -> None:
+    """4 workers, 50 hosts, 200 ms: every pair of requests to a host at least the delay apart."""
+    delay = 200
+    with TestWeb() as web:
+        graph = generate(SEED, 2500, web.port, hosts=50)
+        web.add(graph.sites)
+        machines = fleet.start_all(4)
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | POLITE | {"polite.floor_ms": delay})
+        until(lambda: len(web.hits()) > 200, 30, "the crawl goes")
+        for number, machine in enumerate(machines):
+            machine.terminate()
+            assert machine.wait() == 0
+            fleet.start(f"renewed-{number}")
+        assert not fleet.over(crawl.id), "the crawl was over before all were restarted"
+        fleet.run_crawl(crawl.id)
+        assert_whole(fleet.place, crawl.id, graph)
+        assert violations(web.hits(), delay) == []
+        assert repeated_requests(web.hits()) == 0, "what was in flight was finished and flushed"
+        renewed = {hit.headers["user-agent"] for hit in web.hits()} - {machine.agent for machine in machines}
+        assert len(renewed) >= 2, "the new ones worked"
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("S-05", "AD-03")
+@pytest.mark.parametrize("verb", ["pause", "cancel"])
+def test_8_cancel_and_pause_hold_within_a_second_on_all_workers(verb: str, fleet: Fleet) -> None:
+    with TestWeb() as web:
+        graph = generate(SEED, 1200, web.port, hosts=12)
+        web.add(graph.sites)
+        fleet.start_all(4)
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | POLITE | {"polite.floor_ms": 30})
+        until(lambda: len(web.hits()) > 150, 30, "the crawl goes")
+        assert len({hit.headers["user-agent"] for hit in web.hits()}) > 1, "several worked"
+        began = time.monotonic()
+        getattr(crawls, verb)(fleet.place.store().catalog, crawl.id)
+        answered = time.monotonic()
+        quiet = answered + 3 * HOLD_SECONDS_MAX
+        until(lambda: time.monotonic() > quiet, 60, "some time to break the promise in")
+        late = [hit for hit in web.hits() if hit.started > min(answered, began + HOLD_SECONDS_MAX)]
+        assert late == []
+        catalog = fleet.place.store().catalog
+        if verb == "cancel":
+            assert fleet.run_crawl(crawl.id).state is CrawlState.CANCELLED
+            assert Counter(fleet.place.states(crawl.id).values())["cancelled"] > 0
+        else:
+            catalog.steer(crawl.id, CrawlState.RUNNING)
+            fleet.run_crawl(crawl.id)
+            assert graph.mismatches(fleet.place.states(crawl.id)) == []
+        assert catalog.check() == []
