@@ -41,6 +41,7 @@ WARM_MS, MEASURED_MS = 3_000.0, 2_000.0
 HOT_WARM_MS, HOT_MEASURED_MS = 10_000.0, 10_000.0
 JOIN_MS = 4_000.0
 SETTLED = 0.95  # of the ideal
+ROUNDING = 1e-9  # of ticks that were added up
 PAGE, HOT = 1, 2  # the crawls: one for all, one for the hot host
 OWN_SITE: dict[str, Any] = {"polite.floor_ms": 0, "polite.adaptive": False, "polite.max_inflight": 16}
 HOT_LATENCY_MS = 10.0
@@ -412,6 +413,7 @@ def measure(
     cluster, before, moves = simulation.cluster, simulation.pages(), simulation.cluster.moves
     best = ideal(cluster, workers, measured_ms)
     simulation.run_until(warm_ms + measured_ms)
+    assert simulation.observer.least_gap > 1 - ROUNDING, "a host was asked too early"
     rates = [1000 * (now - then) / measured_ms for now, then in zip(simulation.pages(), before, strict=True)]
     return Measured(
         workers,

@@ -246,7 +246,7 @@ def writers(bench: Bench, count: int, what: str, pages_target: float | None) -> 
         cpu = place.server_cpu() - before
         for process in processes:
             process.join()
-    pages, rates = sum(measure.pages for measure in measures), sorted(m.pages / bench.seconds for m in measures)
+    pages, rates = sum(measure.pages for measure in measures), sorted(m.pages / m.elapsed for m in measures)
     if pages_target is None:
         table.note(f"{what}: pages/s together", sum(rates))
     else:
@@ -306,7 +306,7 @@ def analytics(bench: Bench) -> None:
             table.note(f"{what}: CPU a page over that alone", cpu / alone[1])
         elif what != "alone":
             table.note(f"{what}: pages/s over those alone", rate / alone[0])
-        table.note(f"{what}: last third of the flushes over the first", median(r.slowing for r in results))
+        table.note(f"{what}: last flushes over the first", median(r.slowing for r in results))
         table.at_most(f"{what}: longest transaction, s", TRANSACTION_SECONDS_MAX, max(r.longest for r in results))
 
 
@@ -351,6 +351,7 @@ def _analyse(settings: ProcessSettings, busy: bool, begun: Event, stop: Event) -
     with psycopg.connect(settings.store or "") as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         connection.execute("SELECT count(*) FROM (SELECT FROM urls LIMIT 1) AS one")
+        connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")  # one core is enough to take
         begun.set()
         while busy and not stop.is_set():
             connection.execute(ANALYSIS)

@@ -1,5 +1,6 @@
 """A real PostgreSQL for tests: one server per test process, a fresh database per test, cloned from a migrated one."""
 
+import atexit
 import secrets
 import shutil
 import tempfile
@@ -107,6 +108,7 @@ _running: list[Server] = []
 def _shared() -> Server:
     server = Server()
     _running.append(server)
+    atexit.register(stop_servers)  # where no fixture does it
     server.execute(f"CREATE DATABASE {TEMPLATE}")
     Database(server.url(TEMPLATE)).close()
     return server

@@ -7,6 +7,7 @@ as a console line, 0.1 us where the level leaves visits out.
 
 import atexit
 import json
+import logging
 import os
 import threading
 from collections.abc import Callable, MutableMapping
@@ -189,6 +190,23 @@ def component_log(component: str, **fields: object) -> FilteringBoundLogger:
 
 def worker_log(worker: int | str) -> FilteringBoundLogger:
     return cast(FilteringBoundLogger, structlog.get_logger().bind(worker=worker))
+
+
+class _LibraryLog(logging.Handler):
+    """What libraries say through the standard logging, as events of ours."""
+
+    def __init__(self, component: str) -> None:
+        super().__init__(logging.WARNING)
+        self._log = component_log(component)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say = self._log.error if record.levelno >= logging.ERROR else self._log.warning
+        say("library_message", library=record.name, text=record.getMessage(), exc_info=record.exc_info)
+
+
+def capture_libraries(component: str) -> None:
+    """Warnings and errors of uvicorn and the like come out in our form; the rest of what they say is left out."""
+    logging.basicConfig(handlers=[_LibraryLog(component)], level=logging.WARNING, force=True)
 
 
 class VisitLog:

@@ -77,6 +77,7 @@ class Refusal(StrEnum):
     NOFOLLOW = "nofollow"
     LIMIT = "limit"  # max_urls was reached
     HOPS = "hops"  # too many redirects in a row
+    RULE = "rule"  # an operator's block rule
 
 
 class Reason(StrEnum):

@@ -135,6 +135,21 @@ class ProcessSettings(BaseSettings):
     dns_servers: Annotated[tuple[Address, ...], NoDecode, BeforeValidator(_split)] = Field(
         (), description="addresses of the DNS servers, comma separated; unset: those of the system"
     )
+    host: Annotated[str, AfterValidator(_address)] = Field(
+        "127.0.0.1", description="address that `serve` listens on; one that others can reach needs a token"
+    )
+    port: int = Field(3000, ge=0, le=65_535, description="port that `serve` listens on; 0: any free one")
+    cors_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = Field(
+        (), description="origins of other sites whose pages may use the API, comma separated; unset: none"
+    )
+    token_crawls_max: int = Field(10, ge=1, le=100_000, description="unfinished crawls that one token may have started")
+    metrics_port: int | None = Field(
+        None,
+        ge=1,
+        le=65_535,
+        description="each worker process shows /metrics at this port plus its slot; unset: nowhere",
+    )
+    metrics_public: bool = Field(False, description="/metrics of `serve` needs no token")
     ca_file: Path | None = Field(None, description="PEM file of the certificate authorities; unset: the built-in ones")
     log_level: LogLevel = Field(LogLevel.INFO, description="debug, info (one event per visit), warning or error")
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="console (for people) or json (one object per line)")

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from nephila import __version__, log
 from nephila.blackbox import BlackBox
 from nephila.clock import SystemClock
-from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
+from nephila.frontier.operators import Rulebook
+from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteRulebook, SqliteUpkeep
 from nephila.frontier.store import Catalog, Frontier, Upkeep, WorkerInfo
 from nephila.settings import ProcessSettings, process_settings
 
@@ -37,16 +38,17 @@ class Store:
 
     catalog: Catalog
     upkeep: Upkeep
+    rulebook: Rulebook
 
 
 def open_store(settings: ProcessSettings, *, create: bool = False) -> Store:
     if settings.store is not None:
-        from nephila.frontier.postgres import PostgresCatalog, PostgresUpkeep
+        from nephila.frontier.postgres import PostgresCatalog, PostgresRulebook, PostgresUpkeep
 
         shared = _shared_database(settings)
-        return Store(PostgresCatalog(shared), PostgresUpkeep(shared))
+        return Store(PostgresCatalog(shared), PostgresUpkeep(shared), PostgresRulebook(shared))
     database = Database(settings.data, create=create)
-    return Store(SqliteCatalog(database), SqliteUpkeep(database))
+    return Store(SqliteCatalog(database), SqliteUpkeep(database), SqliteRulebook(database))
 
 
 def open_frontier(settings: ProcessSettings) -> Frontier:

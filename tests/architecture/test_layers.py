@@ -6,10 +6,12 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from nephila.frontier.statements import statements
 from tests.architecture.sources import ROOT, SRC, Module, product
 
-BACKEND = "nephila.frontier.sqlite"
+DATABASES = ("sqlite", "postgres")
 # Run as programs, so no import leads to them.
 ENTRY_POINTS = {
     "nephila": "the package itself",
@@ -48,12 +50,14 @@ def test_make_check_looks_at_the_layers() -> None:
         assert tool in recipe[1]
 
 
-def test_only_wiring_names_a_backend() -> None:
+@pytest.mark.parametrize("database", DATABASES)
+def test_only_wiring_names_a_backend(database: str) -> None:
+    backend = f"nephila.frontier.{database}"
     strangers = {
         module.place
         for module in product()
-        if any(name == BACKEND or name.startswith(f"{BACKEND}.") for name in module.imports())
-        and not f"{module.name}.".startswith(f"{BACKEND}.")
+        if any(name == backend or name.startswith(f"{backend}.") for name in module.imports())
+        and not f"{module.name}.".startswith(f"{backend}.")
     }
     assert strangers == {"wiring.py"}
 
@@ -105,11 +109,12 @@ def used_statements(module: Module, names: dict[str, str]) -> Iterator[tuple[str
             yield names[node.value.id], str(node.slice.value)
 
 
-def test_every_statement_is_used_and_exists() -> None:
-    modules = [module for module in product() if module.name.startswith(BACKEND)]
+@pytest.mark.parametrize("database", DATABASES)
+def test_every_statement_is_used_and_exists(database: str) -> None:
+    modules = [module for module in product() if module.name.startswith(f"nephila.frontier.{database}")]
     dicts = statement_dicts(modules)
     used = {pair for module in modules for pair in used_statements(module, names_in(module, dicts))}
-    files = [path.stem for path in (SRC / "frontier" / "sql" / "sqlite").glob("*.sql") if not path.stem.isdigit()]
-    written = {(file, name) for file in files for name in statements("sqlite", file)}
+    files = [path.stem for path in (SRC / "frontier" / "sql" / database).glob("*.sql") if not path.stem.isdigit()]
+    written = {(file, name) for file in files for name in statements(database, file)}
     assert sorted(written - used) == []
     assert sorted(used - written) == []

@@ -1,4 +1,4 @@
-"""The stores under contract: each gives the three protocols on connections of their own, and ways to break them."""
+"""The stores under contract: each gives the protocols on connections of their own, and ways to break them."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,9 +10,10 @@ import apsw
 import psycopg
 
 from nephila.clock import VirtualClock
+from nephila.frontier.operators import Rulebook
 from nephila.frontier.postgres import Database as PostgresDatabase
-from nephila.frontier.postgres import PostgresCatalog, PostgresFrontier, PostgresUpkeep
-from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
+from nephila.frontier.postgres import PostgresCatalog, PostgresFrontier, PostgresRulebook, PostgresUpkeep
+from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteRulebook, SqliteUpkeep
 from nephila.frontier.store import Catalog, Frontier, Upkeep
 from tests import postgres
 
@@ -24,6 +25,7 @@ class Backend(Protocol):
 
     def catalog(self) -> Catalog: ...
     def upkeep(self) -> Upkeep: ...
+    def rulebook(self) -> Rulebook: ...
     def frontier(self) -> Frontier: ...
     def kill(self, frontier: Frontier) -> None:
         """The sudden death of a session's process; its connection lives on, as if it had only seemed dead."""
@@ -50,6 +52,9 @@ class SqliteBackend:
 
     def upkeep(self) -> SqliteUpkeep:
         return SqliteUpkeep(self.database())
+
+    def rulebook(self) -> SqliteRulebook:
+        return SqliteRulebook(self.database())
 
     def frontier(self) -> SqliteFrontier:
         return SqliteFrontier(self.database())
@@ -101,6 +106,9 @@ class PostgresBackend:
 
     def upkeep(self) -> PostgresUpkeep:
         return PostgresUpkeep(self.database())
+
+    def rulebook(self) -> PostgresRulebook:
+        return PostgresRulebook(self.database())
 
     def frontier(self) -> PostgresFrontier:
         return PostgresFrontier(self.database())

@@ -1,25 +1,77 @@
 """What the command line and the API read: listings, the trail of a URL, deletion."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
+import nephila.frontier.postgres.catalog as postgres_catalog
+import nephila.frontier.rows as rows_module
+import nephila.frontier.sqlite.catalog as sqlite_catalog
 from nephila.errors import UsageError
-from nephila.frontier.store import CURRENT_MAX, Catalog, Crawl, Retry, Upkeep, UrlFilter, Vitals
+from nephila.frontier.store import (
+    CURRENT_MAX,
+    ERRORS_KEPT,
+    ERRORS_PER_FLUSH,
+    FORGET_EVERY_MS,
+    KEYS_KEPT_MS,
+    Catalog,
+    Crawl,
+    ErrorNote,
+    HostClock,
+    Outcome,
+    Retry,
+    RobotsRecord,
+    Upkeep,
+    UrlFilter,
+    UrlRow,
+    UrlSort,
+    Vitals,
+)
 from nephila.models import ArchivePlace, CrawlState, PageRecord, Timing, UrlState
+from nephila.policy.politeness import Pace
+from nephila.profiles import crawl_settings
 from tests.contract.backend import Backend, PostgresBackend
 from tests.contract.session import Session, all_urls, child, ended, seeded, states
+
+STORES = (sqlite_catalog, postgres_catalog)
 
 A, B = "http://a.test/", "http://b.test/"
 
 
-def pages(catalog: Catalog, crawl: Crawl, where: UrlFilter, limit: int) -> list[str]:
+def pages(catalog: Catalog, crawl: Crawl, where: UrlFilter, limit: int, *, descending: bool = False) -> list[str]:
     """All pages of a listing, each asked with the last id of the one before."""
-    found: list[str] = []
-    after = 0
-    while rows := catalog.urls(crawl.id, after, limit, where):
+    found: list[UrlRow] = []
+    while rows := catalog.urls(crawl.id, found[-1].id if found else 0, limit, where, descending=descending):
         assert len(rows) <= limit
-        found += [row.url for row in rows]
-        after = rows[-1].id
-    return found
+        found += rows
+    return in_order_of_ids(found, descending)
+
+
+def bounded_pages(
+    catalog: Catalog, crawl: Crawl, where: UrlFilter, limit: int, *, descending: bool = False
+) -> list[str]:
+    """The same by the pages that may be short."""
+    found: list[UrlRow] = []
+    after: int | None = 0
+    while after is not None:
+        page = catalog.urls_page(crawl.id, after, limit, where, descending=descending)
+        assert len(page.rows) <= limit
+        assert page.next != after, "it goes on"
+        found += page.rows
+        after = page.next
+    return in_order_of_ids(found, descending)
+
+
+def in_order_of_ids(rows: list[UrlRow], descending: bool) -> list[str]:
+    ids = [row.id for row in rows]
+    assert ids == sorted(ids, reverse=descending)
+    return [row.url for row in rows]
+
+
+def bound(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
+    for module in (*STORES, rows_module):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, value)
 
 
 @pytest.fixture
@@ -44,30 +96,116 @@ def mixed(backend: Backend, catalog: Catalog) -> Crawl:
 QUEUED = [f"http://a.test/{n}" for n in range(2, 6)] + [f"http://b.test/{n}" for n in (2, 3)]
 
 
+LISTINGS = [
+    (UrlFilter(), [f"http://{host}.test/{n}" for host in "ab" for n in range(6)]),
+    (UrlFilter(states=(UrlState.VISITED,)), ["http://a.test/0", "http://b.test/0"]),
+    (UrlFilter(states=(UrlState.QUEUED,)), QUEUED),
+    (UrlFilter(states=(UrlState.IN_PROGRESS,)), ["http://b.test/4", "http://b.test/5"]),
+    (UrlFilter(states=(UrlState.IN_PROGRESS, UrlState.FAILED)), [f"http://b.test/{n}" for n in (1, 4, 5)]),
+    (UrlFilter(states=(UrlState.QUEUED, UrlState.IN_PROGRESS)), [*QUEUED, "http://b.test/4", "http://b.test/5"]),
+    (UrlFilter(host="b.test"), [f"http://b.test/{n}" for n in range(6)]),
+    (UrlFilter(status=404), ["http://a.test/1"]),
+    (UrlFilter(reason="timeout"), ["http://b.test/1"]),
+    (UrlFilter(depth=1), []),
+    (UrlFilter(text="test/3"), ["http://a.test/3", "http://b.test/3"]),
+    (UrlFilter(states=(UrlState.VISITED,), host="a.test", status=200, depth=0, text="0"), ["http://a.test/0"]),
+    (UrlFilter(states=(UrlState.FAILED, UrlState.NOT_FOUND)), ["http://a.test/1", "http://b.test/1"]),
+    (UrlFilter(states=(UrlState.FAILED, UrlState.NOT_FOUND), text="a.test"), ["http://a.test/1"]),
+    (UrlFilter(states=(UrlState.QUEUED, UrlState.FAILED), host="b.test"), [f"http://b.test/{n}" for n in (1, 2, 3)]),
+    (UrlFilter(host="nobody.test"), []),
+    (UrlFilter(host="nobody.test", states=(UrlState.FAILED,)), []),
+]
+
+
 @pytest.mark.requirement("A-06", "F-01")
-@pytest.mark.parametrize("limit", [1, 3, 100])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("limit", [1, 100])
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize(("where", "expected"), LISTINGS, ids=repr)
+def test_listings_page_by_id_and_filter(
+    catalog: Catalog,
+    mixed: Crawl,
+    where: UrlFilter,
+    expected: list[str],
+    few: int,
+    limit: int,
+    descending: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`few`: what can be sorted, so that both ways through the indexes are gone; then in steps of two rows."""
+    bound(monkeypatch, "SORTED_ROWS_MAX", few)
+    assert sorted(pages(catalog, mixed, where, limit, descending=descending)) == expected
+    assert sorted(bounded_pages(catalog, mixed, where, limit, descending=descending)) == expected
+    bound(monkeypatch, "SCAN_ROWS_MAX", 2)
+    assert sorted(bounded_pages(catalog, mixed, where, limit, descending=descending)) == expected
+    assert catalog.count_urls(mixed.id, where) == len(expected)
+
+
+def test_a_bounded_page_says_whether_there_is_more(
+    catalog: Catalog, mixed: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = catalog.urls(mixed.id, 0, 100, UrlFilter())
+    assert catalog.urls_page(mixed.id, 0, 12, UrlFilter()).next is None, "full, and the last"
+    assert catalog.urls_page(mixed.id, 0, 11, UrlFilter()).next == everything[10].id
+    bound(monkeypatch, "SCAN_ROWS_MAX", 5)
+    empty = catalog.urls_page(mixed.id, 0, 10, UrlFilter(text="nowhere"))
+    assert (empty.rows, empty.next) == ([], everything[4].id)
+
+
+SORTED = [f"http://{host}.test/{n}" for host in "ab" for n in range(6)]
+
+
+@pytest.mark.requirement("A-06")
+@pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize(
-    ("where", "expected"),
+    ("sort", "where", "expected"),
     [
-        (UrlFilter(), [f"http://{host}.test/{n}" for host in "ab" for n in range(6)]),
-        (UrlFilter(states=(UrlState.VISITED,)), ["http://a.test/0", "http://b.test/0"]),
-        (UrlFilter(states=(UrlState.QUEUED,)), QUEUED),
-        (UrlFilter(states=(UrlState.IN_PROGRESS,)), ["http://b.test/4", "http://b.test/5"]),
-        (UrlFilter(states=(UrlState.IN_PROGRESS, UrlState.FAILED)), [f"http://b.test/{n}" for n in (1, 4, 5)]),
-        (UrlFilter(states=(UrlState.QUEUED, UrlState.IN_PROGRESS)), [*QUEUED, "http://b.test/4", "http://b.test/5"]),
-        (UrlFilter(host="b.test"), [f"http://b.test/{n}" for n in range(6)]),
-        (UrlFilter(status=404), ["http://a.test/1"]),
-        (UrlFilter(reason="timeout"), ["http://b.test/1"]),
-        (UrlFilter(depth=1), []),
-        (UrlFilter(text="test/3"), ["http://a.test/3", "http://b.test/3"]),
-        (UrlFilter(states=(UrlState.VISITED,), host="a.test", status=200, depth=0, text="0"), ["http://a.test/0"]),
+        (UrlSort.URL, UrlFilter(), SORTED),
+        (UrlSort.ID, UrlFilter(host="a.test"), SORTED[:6]),
+        (UrlSort.URL, UrlFilter(states=(UrlState.QUEUED,)), QUEUED),
+        (UrlSort.URL, UrlFilter(states=(UrlState.FAILED, UrlState.NOT_FOUND)), ["http://a.test/1", "http://b.test/1"]),
+        (UrlSort.URL, UrlFilter(host="nobody.test"), []),
     ],
     ids=repr,
 )
-def test_listings_page_by_id_and_filter(
-    catalog: Catalog, mixed: Crawl, where: UrlFilter, expected: list[str], limit: int
+def test_small_crawls_are_sorted(
+    catalog: Catalog, mixed: Crawl, sort: UrlSort, where: UrlFilter, expected: list[str], descending: bool
 ) -> None:
-    assert sorted(pages(catalog, mixed, where, limit)) == expected
+    shown: list[str] = []
+    for offset in range(0, 15, 5):
+        found = catalog.sorted_urls(mixed.id, where, sort, descending=descending, limit=5, offset=offset)
+        shown += [row.url for row in found]
+    if sort is not UrlSort.ID:  # which a database gives as it likes
+        assert shown == sorted(shown, reverse=descending)
+    assert sorted(shown) == expected
+
+
+def test_the_latest_answers_come_first(backend: Backend, catalog: Catalog) -> None:
+    crawl = seeded(catalog, *(f"http://a.test/{n}" for n in range(4)))
+    session = Session(backend)
+    session.load()
+    outcomes = [ended(session.row(f"http://a.test/{n}"), crawl) for n in range(3)]
+    for outcome, at in zip(outcomes, (20, 30, 10), strict=True):
+        assert outcome.page is not None
+        outcome.page.fetched_at = at
+    session.flush(outcomes=outcomes)
+    latest = catalog.sorted_urls(crawl.id, UrlFilter(), UrlSort.FETCHED_AT, descending=True, limit=10, offset=0)
+    assert [(row.url[-1], row.fetched_at) for row in latest] == [("1", 30), ("0", 20), ("2", 10), ("3", None)]
+
+
+def test_large_crawls_are_sorted_by_id_only(catalog: Catalog, mixed: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    bound(monkeypatch, "SORTED_URLS_MAX", 6)
+
+    def urls(sort: UrlSort, where: UrlFilter = UrlFilter(), offset: int = 0) -> int:
+        return len(catalog.sorted_urls(mixed.id, where, sort, descending=False, limit=3, offset=offset))
+
+    assert urls(UrlSort.ID) == urls(UrlSort.ID, offset=3) == 3
+    assert urls(UrlSort.ID, UrlFilter(states=(UrlState.VISITED,))) == 2
+    for refused in ((UrlSort.URL,), (UrlSort.ID, UrlFilter(text="a")), (UrlSort.ID, UrlFilter(), 4)):
+        with pytest.raises(UsageError, match="has more than 6 URLs: list them by id"):
+            urls(*refused)  # type: ignore[arg-type]
+    assert catalog.count_urls(mixed.id, UrlFilter(states=(UrlState.QUEUED,))) == 6
+    assert catalog.count_urls(mixed.id, UrlFilter(text="test")) == 6, "counted no further"
 
 
 @pytest.mark.requirement("A-13")
@@ -287,3 +425,186 @@ def test_archive_files_of_the_dead_are_closed_once_and_can_be_forgotten(
     assert sorted(catalog.archive_files()) == [("one", session.id, False, 7), ("two", session.id, True, 0)]
     catalog.forget_file("one")
     assert [name for name, *_ in catalog.archive_files()] == ["two"]
+
+
+# --- links
+
+
+def linking(session: Session, crawl: Crawl, url: str, *links: str) -> Outcome:
+    outcome = ended(session.row(url), crawl)
+    assert outcome.page is not None
+    for link in links:
+        target = child(crawl, link)
+        outcome.page.links[target.host] = outcome.page.links.get(target.host, b"") + target.key[:8]
+    return outcome
+
+
+@pytest.mark.requirement("A-24")
+@pytest.mark.parametrize("limit", [1, 2, 100])
+@pytest.mark.parametrize(("scan", "links"), [(5000, 20_000), (2, 20_000), (5000, 1), (1, 1)])
+def test_the_link_graph_is_read_in_steps(
+    backend: Backend, catalog: Catalog, limit: int, scan: int, links: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = seeded(catalog, *(f"http://a.test/{n}" for n in range(3)), mark="other")
+    urls = [f"http://a.test/{n}" for n in range(6)] + ["http://b.test/"]
+    crawl = seeded(catalog, *urls)
+    catalog.steer(other.id, CrawlState.PAUSED)
+    session = Session(backend)
+    session.load()
+    graph = {urls[1]: [urls[2], urls[6]], urls[2]: [urls[2]], urls[5]: [urls[0], "http://far.test/"], urls[3]: []}
+    session.flush(outcomes=[linking(session, crawl, url, *targets) for url, targets in graph.items()])
+    bound(monkeypatch, "SCAN_ROWS_MAX", scan)
+    bound(monkeypatch, "LINKS_MAX", links)
+    found: dict[str, list[str]] = {}
+    names = {row.id: row.url for row in all_urls(catalog, crawl).values()}
+    after = 0
+    while page := catalog.links(crawl.id, after, limit):
+        assert [id for id, _ in page] == sorted({id for id, _ in page})
+        assert page[0][0] > after
+        found |= {names[id]: [names[target] for target in targets] for id, targets in page if targets}
+        after = page[-1][0]
+    assert found == {urls[1]: [urls[2], urls[6]], urls[2]: [urls[2]], urls[5]: [urls[0]]}
+
+
+# --- hosts
+
+
+def test_hosts_are_listed_by_name_with_queue_clock_and_robots(backend: Backend, catalog: Catalog) -> None:
+    crawl = seeded(catalog, A, "http://a.test/2", B, "http://c.test/")
+    seeded(catalog, "http://d.test/", mark="other")
+    session = Session(backend)
+    session.load()
+    clock = HostClock("a.test", 1500, 1000, Pace(errors=2), "rate_limited", 7)
+    robots = [
+        RobotsRecord("http://a.test", "a.test", "rules", 200, b"old", 1000, fetched_at=5),
+        RobotsRecord("https://a.test", "a.test", "allow_all", 404, b"", 1000, fetched_at=9),
+    ]
+    session.flush(clocks=[clock], robots=robots)
+    session.flush(robots=[RobotsRecord("https://a.test", "a.test", "rules", 200, b"new", 1000, fetched_at=10)])
+    first, second = catalog.hosts(crawl.id, "", 2)
+    assert (first.queue.host, first.queue.open, first.queue.held_by) == ("a.test", 2, session.id)
+    assert first.clock == catalog.host("a.test")
+    assert first.clock is not None
+    assert (first.clock.next_in_ms, first.clock.pace.errors, first.clock.requests) == (1500, 2, 7)
+    assert (first.robots_version, first.robots_access) == (2, "rules")
+    assert (second.queue, second.clock, second.robots_version) == (catalog.queue(crawl.id, "b.test"), None, None)
+    assert [view.queue.host for view in catalog.hosts(crawl.id, "b.test", 10)] == ["c.test"]
+
+
+# --- errors
+
+
+def test_errors_of_a_flush_are_listed_the_latest_first(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+    crawl, other = seeded(catalog, A), seeded(catalog, B, mark="other")
+    session = Session(backend)
+    session.load()
+    notes = [
+        ErrorNote(crawl.id, session.row(A).id, "timeout", "it took\x00too long", 1),
+        ErrorNote(other.id, session.row(B).id, "dns", "x" * 10_000, 2),
+    ]
+    session.flush(errors=notes)
+    latest, first = catalog.errors(10)
+    assert (first.url, first.reason, first.tries, first.worker, first.at) == (
+        *(A, "timeout", 1, session.id, backend.clock.now_ms()),
+    )
+    assert first.detail.startswith("it took")
+    assert (latest.url, latest.crawl, len(latest.detail) < 1000) == (B, other.id, True)
+    assert catalog.errors(1) == [latest]
+    assert catalog.errors(10, crawl.id) == [first]
+    assert catalog.errors(10, 99) == []
+    catalog.delete(crawl.id)
+    session.flush(errors=notes)
+    while upkeep.purge(crawl.id, 1):
+        pass
+    assert [error.crawl for error in catalog.errors(10)] == [other.id, other.id], "nothing of the deleted one is left"
+
+
+def test_a_flush_brings_a_bounded_number_of_errors_and_old_ones_are_forgotten(
+    backend: Backend, catalog: Catalog, upkeep: Upkeep
+) -> None:
+    crawl = seeded(catalog, A)
+    session = Session(backend)
+    (row,) = session.load()
+    note = ErrorNote(crawl.id, row.id, "dns", "", 1)
+    upkeep.run_once()
+    for _ in range(ERRORS_KEPT // ERRORS_PER_FLUSH + 2):
+        session.flush(errors=[note] * (ERRORS_PER_FLUSH + 1))
+    before = catalog.errors(10 * ERRORS_KEPT)
+    assert len(before) == ERRORS_KEPT, "more are never shown"
+    upkeep.run_once()
+    backend.clock.advance(FORGET_EVERY_MS)
+    upkeep.run_once()
+    upkeep.run_once()
+    assert catalog.errors(ERRORS_KEPT) == before
+    session.flush(errors=[note])
+    backend.clock.advance(FORGET_EVERY_MS)
+    upkeep.run_once()
+    assert catalog.errors(ERRORS_KEPT)[-1].id == before[-1].id + 1
+
+
+# --- sizes
+
+
+def test_sizes_are_those_of_all_crawls(backend: Backend, catalog: Catalog) -> None:
+    assert (catalog.sizes().urls, catalog.sizes().archive_bytes) == (0, 0)
+    one, two = seeded(catalog, A, B), seeded(catalog, A, mark="2")
+    session = Session(backend)
+    session.load()
+    rows = [(row, one if window.crawl == one.id else two) for window in session.held.values() for row in window.rows]
+    tallies = {(one.id, "bytes"): 100, (two.id, "bytes"): 20}
+    outcomes = [ended(row, crawl) for row, crawl in rows]
+    session.flush(outcomes=outcomes, tallies=tallies, archive_files=[("one", 40), ("two", 2)])
+    sizes = catalog.sizes()
+    assert (sizes.urls, sizes.pages, sizes.received_bytes, sizes.archive_bytes) == (3, 3, 120, 42)
+    assert sizes.store_bytes > 4096
+
+
+# --- requests that come twice
+
+
+def test_a_crawl_is_found_by_its_uuid(catalog: Catalog) -> None:
+    crawl = seeded(catalog, A)
+    assert catalog.crawl_by_uuid(crawl.uuid) == crawl
+    assert catalog.crawl_by_uuid("no uuid") is None
+    catalog.delete(crawl.id)
+    assert catalog.crawl_by_uuid(crawl.uuid) is None
+
+
+def test_a_request_with_a_key_makes_one_crawl(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+    settings = crawl_settings("default", {})
+
+    def created(fingerprint: str, key: str) -> int:
+        return catalog.create_crawl([A], settings, fingerprint, key).id
+
+    first = created("same", "key")
+    assert created("same", "key") == first
+    assert created("same", "another key") != first
+    assert created("same", "") != first
+    with pytest.raises(UsageError, match="was given with another request"):
+        created("different", "key")
+    assert len(catalog.crawls()) == 3, "a refused request leaves nothing"
+    backend.clock.advance(KEYS_KEPT_MS)
+    upkeep.run_once()
+    assert created("same", "key") == first
+    backend.clock.advance(FORGET_EVERY_MS)
+    upkeep.run_once()
+    assert created("different", "key") != first, "after a day the key is free"
+
+
+def test_the_key_of_a_deleted_crawl_is_free(catalog: Catalog) -> None:
+    settings = crawl_settings("default", {})
+    first = catalog.create_crawl([A], settings, "same", "key")
+    catalog.delete(first.id)
+    assert catalog.create_crawl([A], settings, "same", "key").id != first.id
+
+
+def test_of_two_requests_with_one_key_at_once_both_get_the_same_crawl(backend: Backend, catalog: Catalog) -> None:
+    settings = crawl_settings("default", {})
+
+    def created(thread: int) -> tuple[int, ...]:
+        store = backend.catalog()  # of this thread
+        return tuple(store.create_crawl([A], settings, "same", f"key {turn}").id for turn in range(10))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(created, range(4)))) == 1
+    assert len(catalog.crawls()) == 10

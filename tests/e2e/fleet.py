@@ -29,6 +29,11 @@ def until(condition: Callable[[], object], seconds: float, what: str) -> float:
     return time.monotonic() - began
 
 
+def pass_by(seconds: float) -> None:
+    """What is proven needs real time: leases end, nothing happens."""
+    time.sleep(seconds)
+
+
 def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("NEPHILA_")}
 
@@ -154,6 +159,11 @@ class Fleet:
             assert time.monotonic() < end, f"not over after {seconds} s: {self.describe(crawl_id)}"
             time.sleep(POLL_SECONDS)
         return crawl
+
+    def hurry(self, crawl: Crawl) -> None:
+        """All has been seen: what is left is done without rest."""
+        polite = crawl.settings.polite.model_copy(update={"floor_ms": 0, "max_inflight": 4})
+        self.place.store().catalog.change_pace(crawl.id, crawl.settings.model_copy(update={"polite": polite}))
 
     def over(self, crawl_id: int) -> bool:
         return self.place.store().catalog.crawl(crawl_id).state.over

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.e2e.harness import Cluster, Places, assert_whole, repeated_requests
+from tests.e2e.harness import LEASE_SECONDS, Cluster, Places, assert_whole, repeated_requests
 from tests.site.graphs import generate
 from tests.site.politeness import violations
 from tests.site.server import TestWeb
@@ -49,8 +49,9 @@ def test_random_workers_are_killed_again_and_again(places: Places) -> None:
 
 
 @pytest.mark.requirement("RC-09", "F-17", "ST-05")
-def test_everything_is_killed_and_the_same_command_goes_on(places: Places) -> None:
+def test_everything_is_killed_and_the_same_command_goes_on(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process group of a real `nephila crawl`, at random moments."""
+    monkeypatch.setenv("NEPHILA_LEASE_SECONDS", str(LEASE_SECONDS))
     chance = random.Random(91817)
     with TestWeb() as web:
         graph = generate(91817, 2000, web.port, hosts=3)

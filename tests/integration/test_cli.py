@@ -198,10 +198,42 @@ def test_workers_end_with_a_killed_command(nephila: Command, web: TestWeb) -> No
     process.kill()
     process.communicate(timeout=WAIT_SECONDS)
     until(lambda: json.loads(nephila("status", "--json")[1])["workers"] == [])
-    assert nephila.status()["state"] == "paused"
+    # In a cluster it waits for other workers; an embedded store has none.
+    assert nephila.status()["state"] == ("running" if nephila.store else "paused")
     process = nephila.start("resume")  # what was killed can be gone on with
     before = len(web.hits())
     until(lambda: len(web.hits()) > before + 5)
     process.terminate()
     process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 130
+
+
+@pytest.mark.requirement("ST-07", "ST-08")
+def test_migrate_makes_the_schema_once_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    """Of a shared store: an embedded one is brought up to date whenever it is opened."""
+    with postgres.server().database() as url:
+        nephila = Command(tmp_path / "data", url)
+        for _ in range(2):
+            code, out, err = nephila("migrate")
+            assert (code, err) == (0, "") and "has schema" in out
+        name = url.partition("?")[0].rpartition("/")[2]
+        postgres.server().execute("UPDATE nephila_schema SET version = 999", name)
+        for verb in ("migrate", "status", "worker"):
+            code, out, err = nephila(verb)
+            assert (code, out) == (2, "") and err.count("\n") == 1 and "newer Nephila" in err
+        postgres.server().execute("DROP TABLE nephila_schema", name)
+        code, out, err = nephila("worker")
+        assert (code, out) == (2, "") and err.count("\n") == 1 and "not Nephila's" in err
+
+
+@pytest.mark.parametrize(
+    ("store", "words"),
+    [
+        ("mysql://somewhere/x", "postgresql://user@host/name"),
+        ("postgresql://postgres:secret@127.0.0.1:1/x", "does not answer"),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_one_clear_line(store: str, words: str, tmp_path: Path) -> None:
+    code, out, err = Command(tmp_path / "data", store)("worker")
+    assert code in (1, 2) and out == "" and err.count("\n") == 1
+    assert err.startswith("nephila: ") and words in err and "secret" not in err

@@ -21,6 +21,14 @@ ACKNOWLEDGE_SECONDS = 10.0
 INTERRUPTED = "interrupted"
 
 
+class Unknown(UsageError):
+    """There is no such thing."""
+
+
+class Conflict(UsageError):
+    """What is asked for contradicts what is."""
+
+
 def seed_url(text: str) -> str:
     """A URL, or a bare domain: https://domain/."""
     text = text.strip()
@@ -48,11 +56,17 @@ def read_seeds(lines: Iterable[str], source: str) -> list[str]:
     return seeds
 
 
+def checked_seeds(seeds: Sequence[str]) -> list[str]:
+    """Each once."""
+    checked = list(dict.fromkeys(seed_url(seed) for seed in seeds))
+    if not checked:
+        raise UsageError("nothing to crawl: give at least one URL")
+    return checked
+
+
 def start(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings) -> tuple[Crawl, bool]:
     """The crawl, and whether it is new: the same seeds and settings, unfinished, go on."""
-    seeds = list(dict.fromkeys(seed_url(seed) for seed in seeds))
-    if not seeds:
-        raise UsageError("nothing to crawl: give at least one URL")
+    seeds = checked_seeds(seeds)
     children = _children(seeds, settings)
     mark = fingerprint(seeds, settings)
     known = catalog.unfinished(mark)
@@ -63,6 +77,47 @@ def start(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings) -> tu
     catalog.attend(crawl.id)
     _seed(catalog, crawl.id, children)
     return catalog.crawl(crawl.id), True
+
+
+def create(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings, key: str = "") -> Crawl:
+    """Always a new crawl, unless the same request (`key`) has made one. Whatever can be wrong is found before."""
+    seeds = checked_seeds(seeds)
+    children = _children(seeds, settings)
+    try:
+        crawl = catalog.create_crawl(seeds, settings, fingerprint(seeds, settings), key)
+    except UsageError as error:
+        raise Conflict(str(error)) from None
+    catalog.attend(crawl.id)
+    if crawl.seeding:
+        _seed(catalog, crawl.id, children)
+    return catalog.crawl(crawl.id)
+
+
+def take_up(catalog: Catalog) -> list[int]:
+    """A server sees to every crawl that runs, also to those whose server died: their seeds may be half added."""
+    running = [crawl for crawl in catalog.crawls() if crawl.state is CrawlState.RUNNING]
+    for crawl in running:
+        catalog.attend(crawl.id)
+        if crawl.seeding:
+            _seed(catalog, crawl.id, _children(crawl.seeds, crawl.settings))
+    return [crawl.id for crawl in running]
+
+
+def go_on(catalog: Catalog, crawl_id: int) -> Crawl:
+    """As `resume`, of this crawl alone."""
+    crawl = resumable(catalog, crawl_id)
+    return _go_on(catalog, crawl, _children(crawl.seeds, crawl.settings) if crawl.seeding else [])
+
+
+def find(catalog: Catalog, reference: str) -> Crawl:
+    """By its number or its uuid."""
+    try:
+        found = catalog.crawl(int(reference)) if reference.isdecimal() else catalog.crawl_by_uuid(reference.lower())
+    except UsageError:
+        found = None
+    if found is None:
+        raise Unknown(f"there is no crawl {reference}")
+    return found
 
 
 def resume(catalog: Catalog, crawl_id: int | None) -> Crawl:
@@ -102,7 +157,7 @@ def _children(seeds: Sequence[str], settings: CrawlSettings) -> list[Child]:
         guard = judge_url(judgement.found.url)
         if not guard.ok and not settings.fetch.allow_private:
             raise UsageError(
-                f"{seed} is a private address ({guard.detail}): say --allow-private if it is yours to crawl"
+                f"{seed} is a private address ({guard.detail}): say --allow-private (setting fetch.allow_private) if it is yours"
             )
         found = judgement.found
         children.append(Child(0, found.host, found.key, found.url, 0, priority_of(0, Kind.PAGE), None, seed))
@@ -136,7 +191,7 @@ def as_it_is(catalog: Catalog, crawl: Crawl) -> Crawl:
 def resumable(catalog: Catalog, crawl_id: int | None) -> Crawl:
     crawl = catalog.crawl(crawl_id) if crawl_id is not None else latest(catalog, unfinished=True)
     if crawl.state.over:
-        raise UsageError(f"crawl {crawl.id} is {crawl.state}: there is nothing to go on with")
+        raise Conflict(f"crawl {crawl.id} is {crawl.state}: there is nothing to go on with")
     return crawl
 
 

@@ -7,10 +7,12 @@ from typing import Any
 from isal import isal_zlib
 from pydantic_core import to_json
 
-from nephila.frontier.store import HostClock, RobotsRecord
+from nephila.frontier.store import ErrorNote, HostClock, RobotsRecord
 from nephila.models import PageRecord
 
-pack_link_head = Struct(">QI").pack  # queue id, count of keys
+link_head = Struct(">QI")  # of pages.links: queue id, count of key prefixes that follow
+
+DETAIL_MAX = 500  # characters of an error that are kept
 
 NUL = "\x00"
 NOT_NUL = "\ufffd"  # what HTML too makes of it
@@ -24,8 +26,8 @@ PAGE_COLUMNS = (
 )
 
 
-def page_values(page: PageRecord, queues: Mapping[str, int], files: Mapping[str, int]) -> tuple[Any, ...]:
-    """`queues`: the crawl's queue of each politeness key; `files`: the id of each archive file."""
+def page_values(page: PageRecord, queues: Mapping[str, int], files: Mapping[str, object]) -> tuple[Any, ...]:
+    """`queues`: the crawl's queue of each politeness key; `files`: what stands for each archive file."""
     timing, place = page.timing, page.archive
     facts = to_json(page.facts).decode() if page.facts else None
     file, offset, length = (files[place.file], place.offset, place.length) if place else (None, None, None)
@@ -44,9 +46,8 @@ def page_values(page: PageRecord, queues: Mapping[str, int], files: Mapping[str,
 
 def packed_links(links: Mapping[str, bytes], queues: Mapping[str, int]) -> bytes | None:
     """Per host: its queue (0: none), the count of keys, the first 8 bytes of each."""
-    return (
-        b"".join([pack_link_head(queues.get(host, 0), len(keys) // 8) + keys for host, keys in links.items()]) or None
-    )
+    head = link_head.pack
+    return b"".join([head(queues.get(host, 0), len(keys) // 8) + keys for host, keys in links.items()]) or None
 
 
 def storable(text: str | None) -> str | None:
@@ -74,3 +75,8 @@ def robots_values(record: RobotsRecord, now: int) -> tuple[Any, ...]:
         record.failures, record.detail, record.fetched_at,
     )
     # fmt: on
+
+
+def error_values(note: ErrorNote, worker: int, now: int) -> tuple[Any, ...]:
+    """In the order of the columns of `errors`."""
+    return now, worker, note.crawl, note.url_id, note.reason, storable(note.detail[:DETAIL_MAX]), note.tries

@@ -3,10 +3,27 @@
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from struct import Struct
 from typing import Any
 
-from nephila.frontier.store import CURRENT_MAX, Crawl, HostRow, QueueRow, RobotsRecord, UrlRow, Vitals, WorkerRow
+from nephila.errors import UsageError
+from nephila.frontier.columns import link_head
+from nephila.frontier.operators import Access, BlockKind, BlockRule, HostRule, Token
+from nephila.frontier.store import (
+    CURRENT_MAX,
+    LINKS_MAX,
+    SORTED_URLS_MAX,
+    Crawl,
+    HostRow,
+    HostView,
+    QueueRow,
+    RobotsRecord,
+    Sizes,
+    UrlFilter,
+    UrlRow,
+    UrlSort,
+    Vitals,
+    WorkerRow,
+)
 from nephila.models import STATES_BY_CODE, CrawlState, Kind, UrlState
 from nephila.policy.politeness import Pace
 from nephila.profiles import settings_from_json
@@ -15,7 +32,6 @@ Values = tuple[Any, ...]
 Claims = dict[int, tuple[int, int]]  # URL id -> the worker that has it in flight, since when
 
 KEY_PREFIX_BYTES = 8  # of the 16 of a key: enough to find it among the URLs of one queue
-link_head = Struct(">QI")  # of pages.links: queue id, count of key prefixes that follow
 
 # What `check` looks for in every store: the line of each row that is found.
 BROKEN = {
@@ -60,6 +76,14 @@ def crawl_of(row: Values, now: int) -> Crawl:
     )
 
 
+def crawl_of_key(row: Values, asked: str) -> int:
+    """The crawl that a request with this key made; `asked`: the fingerprint of this one."""
+    crawl_id, fingerprint = row
+    if fingerprint != asked:
+        raise UsageError("this Idempotency-Key was given with another request before: send a new one")
+    return int(crawl_id)
+
+
 def tallies_of(rows: Iterable[Values], in_flight: int) -> dict[str, int]:
     """urls, bytes, requests, retries, one per state and `reason:<reason>`; queued and in_progress are derived."""
     counts = {name: int(n) for name, n in rows}
@@ -69,7 +93,27 @@ def tallies_of(rows: Iterable[Values], in_flight: int) -> dict[str, int]:
     return counts
 
 
+def sizes_of(tallies: Iterable[Values], store_bytes: int, archive_bytes: int) -> Sizes:
+    counts = {name: int(n) for name, n in tallies}
+    visited = counts.get(UrlState.VISITED, 0)
+    return Sizes(counts.get("urls", 0), visited, counts.get("bytes", 0), store_bytes, archive_bytes)
+
+
 # --- URLs and pages
+
+
+def counted_by_state(where: UrlFilter, tallies: dict[str, int]) -> int | None:
+    """How many URLs a filter by nothing else lets through; None: they must be counted."""
+    if where != UrlFilter(states=where.states):
+        return None
+    return sum(tallies.get(state, 0) for state in set(where.states)) if where.states else tallies.get("urls", 0)
+
+
+def refuse_unsortable(crawl_id: int, urls: int, where: UrlFilter, sort: UrlSort, reach: int) -> None:
+    """What would read more rows than a request may; `reach`: the last place that is asked for."""
+    by_index = sort is UrlSort.ID and where == UrlFilter(states=where.states) and reach <= SORTED_URLS_MAX
+    if urls > SORTED_URLS_MAX and not by_index:
+        raise UsageError(f"crawl {crawl_id} has more than {SORTED_URLS_MAX:,} URLs: list them by id, page by page")
 
 
 def url_row(row: Values, claims: Claims, now: int) -> UrlRow:
@@ -153,6 +197,31 @@ def link_ranges(packed: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         at += KEY_PREFIX_BYTES * count
 
 
+LinkRange = tuple[int, bytes, bytes]
+
+
+def linking_pages(pages: Iterable[tuple[int, bytes]]) -> list[tuple[int, list[LinkRange]]]:
+    """The first of them, with their links: as many as have LINKS_MAX together, and always one."""
+    found: list[tuple[int, list[LinkRange]]] = []
+    count = 0
+    for url_id, packed in pages:
+        ranges = list(link_ranges(packed))
+        count += len(ranges)
+        if found and count > LINKS_MAX:
+            break
+        found.append((url_id, ranges))
+    return found
+
+
+def linked_pages(
+    found: list[tuple[int, list[LinkRange]]], ids_of: Callable[[list[LinkRange]], Iterable[tuple[int, int]]]
+) -> list[tuple[int, list[int]]]:
+    """`ids_of` is asked once for all links: of each its place in the list and a URL's id."""
+    wanted = list(dict.fromkeys(link for _, ranges in found for link in ranges))
+    ids: dict[LinkRange, int] = {wanted[place]: url_id for place, url_id in ids_of(wanted)} if wanted else {}
+    return [(url_id, [ids[link] for link in ranges if link in ids]) for url_id, ranges in found]
+
+
 # --- hosts, robots, workers
 
 
@@ -172,6 +241,12 @@ def queue_row(row: Values, now: int) -> QueueRow:
     host, open_rows, due, held, fetched, delay_ms, dead = row
     due_in_ms = None if due is None else max(0, due - now)
     return QueueRow(host, open_rows, due_in_ms, held if held > 0 else None, fetched, delay_ms, dead)
+
+
+def host_view(row: Values, now: int) -> HostView:
+    """A queue, the clock of its host (a name where there is one), version and access of its robots.txt."""
+    queue, clock, robots = row[:7], row[7:-2], row[-2:]
+    return HostView(queue_row(queue, now), host_row(clock, now) if clock[0] is not None else None, *robots)
 
 
 def worker_rows(
@@ -196,6 +271,26 @@ def worker_rows(
 
 def _oldest(in_flight: list[list[int]]) -> list[int]:
     return [url_id for url_id, _ in sorted(in_flight, key=lambda claim: claim[1])[:CURRENT_MAX]]
+
+
+# --- rules and tokens
+
+
+def block_rule(row: Values) -> BlockRule:
+    id, kind, value, reason, created_by, created_at = row
+    return BlockRule(id, BlockKind(kind), value, reason, created_by, created_at)
+
+
+def host_rule(row: Values, now: int) -> HostRule:
+    """A block whose time is over is none."""
+    host, delay_ms, blocked_until, *said = row
+    blocked = blocked_until is not None and blocked_until > now
+    return HostRule(host, delay_ms, blocked_until - now if blocked else None, *said)
+
+
+def token_of(row: Values) -> Token:
+    id, name, access, created_at, revoked_at = row
+    return Token(id, name, Access(access), created_at, revoked_at)
 
 
 # --- verify

@@ -10,15 +10,26 @@ neither a lease nor a host's rest; the store adds its own clock. Stamps that are
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from nephila.frontier.operators import Rulings
 from nephila.models import Child, CrawlState, Kind, PageRecord, UrlState
 from nephila.policy.balance import Lease
 from nephila.policy.politeness import Pace
 from nephila.profiles import CrawlSettings
 
+ERRORS_PER_FLUSH = 50  # more would only push each other out of the list
+ERRORS_KEPT = 10_000  # upkeep forgets the older ones
+KEYS_KEPT_MS = 24 * 3600 * 1000  # a request that comes again later is a new one
+FORGET_EVERY_MS = 10_000  # how often upkeep looks for what is too old
+FORGET_ROWS = 20_000  # of one kind at a time: a transaction stays short
+SORTED_URLS_MAX = 200_000  # a larger crawl is listed in the order of its ids only
 CURRENT_MAX = 10  # URLs in flight that are shown of a worker
 OPEN_COUNT_MAX = 100_000  # a host's queue is counted only so far when it is shown
+HOSTS_OPEN_COUNT_MAX = 2_000  # and so far where a page of hosts is shown
+SCAN_ROWS_MAX = 5_000  # that one page of a filtered listing looks at: it may be short, its `next` goes on
+LINKS_MAX = 20_000  # that one page of the link graph resolves; a page of the web counts whole
 
 
 # --- what a worker says and hears -----------------------------------------------------------------------------------
@@ -124,6 +135,17 @@ class Refill:
     limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorNote:
+    """A visit that went wrong, for those who look after the crawl; `reason` and `detail` say how."""
+
+    crawl: int
+    url_id: int
+    reason: str
+    detail: str
+    tries: int
+
+
 @dataclass(slots=True)
 class Batch:
     """Everything one flush commits, and what it asks for. By its `seq` it may be sent again after any error."""
@@ -141,6 +163,7 @@ class Batch:
     tallies: dict[tuple[int, str], int] = field(default_factory=dict)
     refusals: dict[tuple[int, str, str], int] = field(default_factory=dict)
     joined_hosts: list[tuple[int, str]] = field(default_factory=list)
+    errors: list[ErrorNote] = field(default_factory=list)  # up to ERRORS_PER_FLUSH
     archive_files: list[tuple[str, int]] = field(default_factory=list)  # name, bytes
     in_flight: list[tuple[int, int]] = field(default_factory=list)  # url id, since ms: display only
     control_seen: int = 0
@@ -207,6 +230,9 @@ class Frontier(Protocol):
 
     def controls(self) -> "list[Crawl]":
         """All crawls that are not over."""
+
+    def rulings(self) -> Rulings:
+        """What operators decided; asked anew when the control version has moved."""
 
 
 # --- upkeep ---------------------------------------------------------------------------------------------------------
@@ -290,6 +316,14 @@ class UrlFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class UrlPage:
+    """A page of a listing. It may be short, even empty, for more reasons than the end: only `next` tells."""
+
+    rows: list[UrlRow]
+    next: int | None  # the `after` of the next page; None: this was the last
+
+
+@dataclass(frozen=True, slots=True)
 class HostRow:
     host: str
     next_in_ms: int
@@ -328,12 +362,56 @@ class WorkerRow:
     current: tuple[str, ...]  # URLs in flight, the oldest first, up to CURRENT_MAX
 
 
+class UrlSort(StrEnum):
+    ID = "id"
+    FETCHED_AT = "fetched_at"
+    URL = "url"
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """A host of one crawl: its queue there, its clock over all crawls, its robots.txt."""
+
+    queue: QueueRow
+    clock: HostRow | None  # None: nothing was asked of it yet
+    robots_version: int | None  # of the origin that was asked last
+    robots_access: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    id: int
+    at: int
+    worker: int
+    crawl: int
+    url_id: int
+    url: str
+    reason: str
+    detail: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What all crawls together take."""
+
+    urls: int
+    pages: int  # visited
+    received_bytes: int
+    store_bytes: int
+    archive_bytes: int
+
+
 class Catalog(Protocol):
-    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str) -> Crawl: ...
+    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "") -> Crawl:
+        """`key`: of a request that may come twice: the second time its crawl is answered. UsageError where it was
+        given with another fingerprint before."""
+
     def add_seeds(self, crawl_id: int, children: Iterable[Child]) -> int: ...
     def seeded(self, crawl_id: int) -> None: ...
     def unfinished(self, fingerprint: str) -> Crawl | None: ...
     def crawl(self, crawl_id: int) -> Crawl: ...
+    def crawl_by_uuid(self, uuid: str) -> Crawl | None: ...
     def crawls(self) -> list[Crawl]: ...
     def steer(self, crawl_id: int, state: CrawlState, reason: str = "") -> int:
         """Ask for a state; answers the control version that every living session must have seen."""
@@ -342,7 +420,37 @@ class Catalog(Protocol):
     def change_pace(self, crawl_id: int, settings: CrawlSettings) -> int: ...
     def tallies(self, crawl_id: int) -> dict[str, int]: ...
     def refusals(self, crawl_id: int) -> list[tuple[str, str, int]]: ...
-    def urls(self, crawl_id: int, after: int, limit: int, where: UrlFilter) -> list[UrlRow]: ...
+    def urls(
+        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
+    ) -> list[UrlRow]:
+        """A keyset page by id: those above `after`, or (descending) below it, 0 meaning from the end. However long it
+        takes: a page is full, or the last one."""
+
+    def urls_page(
+        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
+    ) -> UrlPage:
+        """As `urls`, but a filter looks at SCAN_ROWS_MAX rows at most and stops there."""
+
+    def sorted_urls(
+        self, crawl_id: int, where: UrlFilter, sort: UrlSort, *, descending: bool, limit: int, offset: int
+    ) -> list[UrlRow]:
+        """UsageError for a crawl of more than SORTED_URLS_MAX URLs, unless by id, by state and among its first so many.
+        By fetched_at those without an answer count as the oldest."""
+
+    def count_urls(self, crawl_id: int, where: UrlFilter) -> int:
+        """From the tallies where the filter is by state alone; else counted among the first SORTED_URLS_MAX."""
+
+    def links(self, crawl_id: int, after: int, limit: int) -> list[tuple[int, list[int]]]:
+        """Of URLs with ids above `after` whose pages have links, at most `limit`: the ids of what they link to.
+        Nothing: this was the end. The last one may come without links: only the place to go on from."""
+
+    def hosts(self, crawl_id: int, after: str, limit: int) -> list[HostView]:
+        """A keyset page by name."""
+
+    def errors(self, limit: int, crawl_id: int | None = None) -> list[ErrorRow]:
+        """The latest first."""
+
+    def sizes(self) -> Sizes: ...
     def url(self, crawl_id: int, host: str, key: bytes) -> UrlRow | None: ...
     def url_by_id(self, url_id: int) -> UrlRow | None: ...
     def page_facts(self, url_id: int) -> dict[str, object]: ...

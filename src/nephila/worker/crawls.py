@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from nephila.extract.frames import PageRules
 from nephila.frontier.store import Crawl
 from nephila.models import CrawlState
-from nephila.profiles import ContentStore, RobotsMode
+from nephila.profiles import ContentStore, PoliteSettings, RobotsMode
 from nephila.robots.rules import product_token_of
 from nephila.settings import ProcessSettings, user_agent_of
 from nephila.urls.admission import Admission
@@ -37,6 +37,7 @@ class LiveCrawl:
         "archives",
         "crawl",
         "fetch",
+        "floor_ms",
         "granted",
         "host",
         "id",
@@ -63,6 +64,7 @@ class LiveCrawl:
         self.user_agent = user_agent_of(crawl.settings, process)
         self.product_token = product_token_of(self.user_agent)
         self.permits_private = process.permits_private
+        self.floor_ms = 0  # of all crawls, by an operator's word
         self.update(crawl)
 
     def update(self, crawl: Crawl) -> None:
@@ -70,7 +72,8 @@ class LiveCrawl:
         before, settings = getattr(self, "crawl", None), crawl.settings
         self.crawl = crawl
         self.settings = settings
-        self.polite, self.retry, self.host = settings.polite, settings.retry, settings.host
+        self.retry, self.host = settings.retry, settings.host
+        self.polite = _with_floor(settings.polite, self.floor_ms)
         self.fetch = settings.fetch
         if not self.permits_private:
             self.fetch = settings.fetch.model_copy(update={"allow_private": False})
@@ -84,5 +87,13 @@ class LiveCrawl:
             f"{crawl.id}+{len(crawl.joined_hosts)}", settings.model_dump_json(), crawl.seeds, crawl.joined_hosts, obey
         )
 
+    def set_floor(self, floor_ms: int) -> None:
+        self.floor_ms = floor_ms
+        self.polite = _with_floor(self.settings.polite, floor_ms)
+
     def may_send(self) -> bool:
         return self.running and (not self.limited or self.granted > len(self.outstanding))
+
+
+def _with_floor(polite: PoliteSettings, floor_ms: int) -> PoliteSettings:
+    return polite.model_copy(update={"floor_ms": floor_ms}) if floor_ms > polite.floor_ms else polite

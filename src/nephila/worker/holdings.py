@@ -5,6 +5,7 @@ A flush is asked for what is missing (`ask`) and its answer is taken in (`take`)
 
 from collections import Counter
 
+from nephila.frontier.operators import Rulings
 from nephila.frontier.store import Batch, Crawl, Flushed, HostRecord, Refill, Release, Row, Window
 from nephila.policy.balance import Lease
 from nephila.settings import ProcessSettings
@@ -30,7 +31,9 @@ class Holdings:
         self.partitions: dict[int, int | None] = {}  # -> ms since it was forced, None: handed over in peace
         self.giving: set[int] = set()  # to hand back as soon as nothing of theirs is in flight
         self.touched: set[Queue] = set()  # queues to look at in the next flush
-        self.control = -1  # the control version that the crawls are of
+        self.control = -1  # the control version that the crawls and rulings are of
+        self.rulings = Rulings()
+        self._ruled_tick = 0.0  # when they were read
         self.asked: Counter[int] = Counter()  # partition -> requests since the last lease
         self._loads: dict[int, float] = {}
         self._lost_answer = False
@@ -162,6 +165,7 @@ class Holdings:
             self._lost_answer = True  # it ended meanwhile: the next flush frees what we do not hold
             return
         host = self.scheduler.hosts.get(window.host) or _host_of(window.host, record, now)
+        self._rule(host)
         queue = Queue(window.queue, crawl, host, window.fetched)
         queue.window = WINDOW_MIN
         self.scheduler.add_queue(queue, window.rows)
@@ -171,7 +175,7 @@ class Holdings:
             # The last owner died: it may have asked this host just before.
             host.next_tick = max(host.next_tick, now - forced + host.delay_ms())
             self.scheduler.refresh(host)
-        if host.part in self.giving or host.next_tick - now > LONG_REST_MS:
+        if host.part in self.giving or host.allowed_tick - now > LONG_REST_MS:
             self.send_back(queue, "rest")
 
     def _take_grants(self, answer: Flushed) -> None:
@@ -192,7 +196,8 @@ class Holdings:
         for crawl in open_crawls:
             live = self.crawls.get(crawl.id)
             if live is None:
-                self.crawls[crawl.id] = LiveCrawl(crawl, self.settings)
+                live = self.crawls[crawl.id] = LiveCrawl(crawl, self.settings)
+                live.set_floor(self.rulings.floor_ms)
             else:
                 live.update(crawl)
         open_ids = {crawl.id for crawl in open_crawls}
@@ -207,6 +212,21 @@ class Holdings:
                 self.send_back(queue, "paused")
             if live.id not in open_ids and not queues:
                 del self.crawls[live.id]
+
+    def see_rulings(self, rulings: Rulings, now: float) -> None:
+        """What operators decided: it holds for the next request of every host."""
+        self.rulings, self._ruled_tick = rulings, now
+        for crawl in self.crawls.values():
+            crawl.set_floor(rulings.floor_ms)
+        for host in list(self.scheduler.hosts.values()):
+            self._rule(host)
+            self.scheduler.refresh(host)
+
+    def _rule(self, host: Host) -> None:
+        rule = self.rulings.hosts.get(host.key)
+        host.pace.override_ms = rule.delay_ms if rule else None
+        blocked = rule.blocked_in_ms if rule else None
+        host.blocked_until = self._ruled_tick + blocked if blocked else 0.0
 
     def _refresh_hosts_of(self, crawl: LiveCrawl) -> None:
         for host in self.scheduler.hosts.values():
@@ -248,7 +268,7 @@ def _rest_of(queue: Queue, now: float) -> int:
     if queue.leaving == "empty":
         return 0
     least = PENDING_LOOK_MS if queue.leaving == Need.WAIT.name else 0
-    return int(max(queue.host.next_tick - now, least))
+    return int(max(queue.host.allowed_tick - now, least))
 
 
 def _host_of(key: str, record: HostRecord, now: float) -> Host:

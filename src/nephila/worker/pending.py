@@ -5,10 +5,22 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from nephila.archive.writer import ArchiveWriter, Exchange
-from nephila.frontier.store import Batch, HostClock, Outcome, Release, Retry, RobotsRecord, Row
+from nephila.frontier.store import (
+    ERRORS_PER_FLUSH,
+    Batch,
+    ErrorNote,
+    HostClock,
+    Outcome,
+    Release,
+    Retry,
+    RobotsRecord,
+    Row,
+)
 from nephila.models import Child, PageRecord, Reason, UrlState
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.scheduler import Host, Queue
+
+TROUBLE = frozenset({UrlState.FAILED, UrlState.HTTP_ERROR})  # what those who look after a crawl want to see
 
 
 @dataclass(slots=True)
@@ -40,6 +52,7 @@ class Pending:
     robots: dict[str, RobotsRecord] = field(default_factory=dict)
     deaths: dict[int, str] = field(default_factory=dict)
     joined: list[tuple[int, str]] = field(default_factory=list)
+    errors: list[ErrorNote] = field(default_factory=list)  # up to ERRORS_PER_FLUSH
     tallies: Counter[tuple[int, str]] = field(default_factory=Counter)
     refusals: Counter[tuple[int, str, str]] = field(default_factory=Counter)
 
@@ -66,14 +79,22 @@ class Pending:
         crawl = queue.crawl.id
         if reason:
             self.tallies[crawl, f"reason:{reason}"] += 1
+        if state in TROUBLE:
+            self._note(crawl, row, reason or state, page)
         outcome = Outcome(row.id, crawl, state, reason, row.tries + tried, page, children or [], counts)
         self.finished.append(Finished(queue, outcome, exchange, content))
 
     def retry(self, queue: Queue, row: Row, in_ms: int, reason: str, *, crashes: int | None = None) -> None:
         crawl = queue.crawl.id
         self.tallies[crawl, "retries"] += 1
+        self._note(crawl, row, reason, None)
         crashes = row.crashes if crashes is None else crashes
         self.retries.append((queue, Retry(row.id, crawl, in_ms, row.tries + 1, crashes, reason)))
+
+    def _note(self, crawl: int, row: Row, reason: str, page: PageRecord | None) -> None:
+        if len(self.errors) < ERRORS_PER_FLUSH:
+            detail = (page.error or (f"status {page.status}" if page.status else "")) if page else "tried again"
+            self.errors.append(ErrorNote(crawl, row.id, reason, detail, row.tries))
 
     def cut(self, batch: Batch, hosts: list[Host], released: list[tuple[Queue, Release]], now: float) -> Cut:
         """Take everything; a new Pending collects what comes meanwhile."""
@@ -83,6 +104,7 @@ class Pending:
         batch.robots = list(self.robots.values())
         batch.deaths = list(self.deaths.items())
         batch.joined_hosts = self.joined
+        batch.errors = self.errors
         batch.tallies = dict(self.tallies)
         batch.refusals = dict(self.refusals)
         batch.released = [release for _, release in released]

@@ -52,6 +52,14 @@ class RobotsVisitor:
         verdict = verdict_of(result)
         self.visitor.end(queue, row, result, verdict.state, verdict.reason, children=children, redirect_to=target)
 
+    def blocked(self, crawl: LiveCrawl, row: Row) -> None:
+        """The robots.txt that an origin redirected to lies on a blocked host: for that origin it cannot be had."""
+        origin, settings, now = row.raw or origin_of(row.url), crawl.settings.robots, self.visitor.site.clock.now_ms()
+        host, wait = host_of(origin + "/"), settings.cache_seconds * 1000
+        detail = f"redirected to the blocked {row.url}"
+        record = RobotsRecord(origin, host, RobotsAccess.HOLD, None, b"", wait, settings.attempts_max, detail, now)
+        self.visitor.site.pending.robots[origin] = record
+
     def _ask_elsewhere(self, host: Host, queue: Queue, origin: str, target: str, hops: int) -> None:
         gate = RobotsGate(origin, PENDING, self.visitor.site.clock.tick_ms() + PENDING_MS_MAX)
         host.gates[origin] = gate

@@ -46,6 +46,7 @@ class Host:
 
     __slots__ = (
         "addresses",
+        "blocked_until",
         "entry",
         "gates",
         "in_flight",
@@ -67,6 +68,7 @@ class Host:
         self.pace = pace
         self.requests = requests
         self.rest_reason = rest_reason
+        self.blocked_until = 0.0  # tick, by an operator's word, which he may take back
         self.in_flight = 0  # requests
         self.reserved = 0  # visits that wait here for their next hop: they come before new rows
         self.entry: float | None = None  # tick of its valid entry in the heap
@@ -74,6 +76,11 @@ class Host:
         self.turn: deque[int] = deque()  # crawls, the next one first
         self.gates: dict[str, RobotsGate] = {}
         self.addresses = ("", "")  # found by DNS: addresses, CNAME chain
+
+    @property
+    def allowed_tick(self) -> float:
+        """When it may be asked next."""
+        return max(self.next_tick, self.blocked_until)
 
     def add(self, queue: Queue) -> None:
         self.queues[queue.crawl.id] = queue
@@ -162,9 +169,9 @@ class Scheduler:
         """Put the host where it belongs after anything about it changed."""
         if host.reserved or host.in_flight >= host.in_flight_max() or not host.has_something_to_send():
             host.entry = None
-        elif host.entry != host.next_tick:
-            host.entry = host.next_tick
-            heappush(self._heap, (host.next_tick, next(self._order), host))
+        elif host.entry != host.allowed_tick:
+            host.entry = host.allowed_tick
+            heappush(self._heap, (host.entry, next(self._order), host))
 
     def pop(self, now: float) -> tuple[Host, Queue] | None:
         """The host that has been allowed the longest, and whose turn it is there."""
@@ -215,4 +222,4 @@ class Scheduler:
 
     def resting(self, beyond: float) -> Iterator[Host]:
         """Hosts whose next time is far away: their memory is worth more than their place in it."""
-        return (host for host in list(self.hosts.values()) if host.next_tick > beyond and host.in_flight == 0)
+        return (host for host in list(self.hosts.values()) if host.allowed_tick > beyond and host.in_flight == 0)

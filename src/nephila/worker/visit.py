@@ -23,6 +23,7 @@ from nephila.policy.priority import priority_of
 from nephila.policy.retry import next_try, retry_after_of
 from nephila.profiles import RedirectMode, ScopeMode
 from nephila.urls.admission import Found
+from nephila.urls.blocks import Blocks
 from nephila.urls.identity import host_of, hostname_of, origin_of
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.pending import Pending
@@ -47,6 +48,7 @@ class Site(Protocol):
 
     pending: Pending
     clock: Clock
+    blocks: Blocks
 
     core_is_free: bool  # there are more cores than workers
 
@@ -150,6 +152,8 @@ class Visitor:
         found = crawl.admission.judge(result.header("location") or "", result.url, row.depth).found
         if found is None or found.host != host.key or found.url == result.url:
             return None
+        if self.site.blocks and not self.site.blocks.judge(found.url).ok:
+            return None
         gate = host.gates.get(origin_of(found.url))
         if gate is not None and gate.access and not gate.judge(found.url, crawl.product_token, crawl.polite).ok:
             return None
@@ -185,6 +189,8 @@ class Visitor:
             reason = Reason.REDIRECT_LOOP
             self.site.pending.refusals[crawl.id, found.host, Refusal.HOPS] += 1
             found = None
+        if found and self.site.blocks:
+            found = next(iter(self._unblocked(crawl, [found])), None)
         children = (
             [self._child(queue, row, found, row.depth, hops + 1)]
             if found and settings.mode is not RedirectMode.RECORD
@@ -246,9 +252,19 @@ class Visitor:
         priority = priority_of(depth, Kind.PAGE)
         return [
             Child(crawl.id, found.host, found.key, found.url, depth, priority, row.id, found.raw)
-            for found in reading.found
+            for found in (self._unblocked(crawl, reading.found) if self.site.blocks else reading.found)
             if found.key not in known
         ]
+
+    def _unblocked(self, crawl: LiveCrawl, links: list[Found]) -> list[Found]:
+        judge, refusals = self.site.blocks.judge, self.site.pending.refusals
+        kept = []
+        for found in links:
+            if judge(found.url).ok:
+                kept.append(found)
+            else:
+                refusals[crawl.id, found.host, Refusal.RULE] += 1
+        return kept
 
     def _child(self, queue: Queue, row: Row, found: Found, depth: int, hops: int) -> Child:
         return Child(

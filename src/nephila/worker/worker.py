@@ -22,11 +22,13 @@ from nephila.extract.parse_pool import ParsePool
 from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.fetcher import Fetcher
 from nephila.fetch.resolver import Resolver
+from nephila.frontier.operators import BlockKind, Rulings
 from nephila.frontier.store import Batch, Flushed, Frontier, Row, WorkerInfo
 from nephila.log import VisitLog, worker_log
 from nephila.models import Kind, Reason, UrlState
 from nephila.profiles import AtMaxDepth, RobotsMode
 from nephila.settings import ProcessSettings, usable_cores
+from nephila.urls.blocks import Blocks
 from nephila.urls.identity import hostname_of, origin_of
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.holdings import Holdings
@@ -41,6 +43,7 @@ T = TypeVar("T")
 
 LEASE_EVERY_MS = 1000.0
 IDLE_MS_MIN, IDLE_MS_MAX = 100.0, 1000.0  # between two looks for work when there is none; doubles
+NEXT_TURN_LOOK_MS = 1000.0  # a block may be taken back, a crawl paused
 FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
 DRAIN_MS = 1500.0  # for requests in flight when the worker stops: its hosts are to be another's within 2 s
 RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
@@ -72,6 +75,7 @@ class Worker:
         self.id = 0
         self.crawls: dict[int, LiveCrawl] = {}
         self.visiting: dict[int, int] = {}  # url id -> since
+        self.blocks = Blocks()
         self.stopping = False
         self.fetching = 0
         self.fenced = 0  # batches that were refused
@@ -266,11 +270,8 @@ class Worker:
     # --- the answer
 
     async def _apply(self, cut: Cut, answer: Flushed) -> None:
-        if answer.control != self.held.control:
-            crawls = await self._insist(self.store.controls)
-            if crawls is None:
-                return
-            self.held.see_crawls(crawls, answer.control)
+        if answer.control != self.held.control and not await self._see_control(answer.control):
+            return
         self.held.take(cut, answer, self.clock.tick_ms())
         self.vitals.pages += len(cut.finished)
         if answer.windows or answer.refills:
@@ -278,6 +279,17 @@ class Worker:
         elif answer.next_due_in_ms is not None:
             self._idle_ms = max(1.0, min(self._idle_ms, answer.next_due_in_ms))
         self._kick()
+
+    async def _see_control(self, version: int) -> bool:
+        """Crawls and rulings as they are now; false: we are stopping and the store does not answer."""
+        found = await self._insist(lambda: (self.store.rulings(), self.store.controls()))
+        if found is None:
+            return False
+        rulings, crawls = found
+        self.blocks = blocks_of(rulings)
+        self.held.see_rulings(rulings, self.clock.tick_ms())
+        self.held.see_crawls(crawls, version)
+        return True
 
     # --- the lease
 
@@ -353,6 +365,10 @@ class Worker:
     def _send(self, host: Host, queue: Queue, now: float) -> bool:
         """Start a request for the next row of the queue; false: the row ended, or went back, without one."""
         crawl, row = queue.crawl, self.scheduler.take(queue)
+        if self.blocks and not self.blocks.judge(row.url).ok:
+            if row.kind is Kind.ROBOTS:
+                self.robots.blocked(crawl, row)
+            return self._refuse(queue, row, Reason.RULE)
         if row.kind is Kind.ROBOTS:
             self._start(host, queue, row, self.robots.visit(host, queue, row), now)
             return True
@@ -450,10 +466,10 @@ class Worker:
         try:
             while crawl.running and not (self._fenced or self.stopping):
                 now = self.clock.tick_ms()
-                if now >= host.next_tick and host.in_flight < host.in_flight_max() and self._has_right(now):
+                if now >= host.allowed_tick and host.in_flight < host.in_flight_max() and self._has_right(now):
                     self._request_started(host, now)
                     return True
-                await asyncio.sleep(max(host.next_tick - now, 1.0) / 1000)
+                await asyncio.sleep(min(max(host.allowed_tick - now, 1.0), NEXT_TURN_LOOK_MS) / 1000)
             return False
         finally:
             host.reserved -= 1
@@ -493,3 +509,9 @@ class Worker:
         now = self.clock.tick_ms()
         self._busy = now - expected > LAG_BUSY_MS
         self._loop.call_later(LAG_EVERY_MS / 1000, self._watch_lag, now + LAG_EVERY_MS)
+
+
+def blocks_of(rulings: Rulings) -> Blocks:
+    domains = [(rule.value, rule.reason) for rule in rulings.blocks if rule.kind is BlockKind.DOMAIN]
+    patterns = [(rule.value, rule.reason) for rule in rulings.blocks if rule.kind is BlockKind.PATTERN]
+    return Blocks(domains, patterns)

@@ -101,4 +101,5 @@ Column = Callable[[Iterable[Any]], list[Any]]
 
 def columns(kinds: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
     """Rows turned on their side, one array for each column."""
-    return [kind(values) for kind, values in zip(kinds, zip(*rows, strict=True), strict=True)]
+    turned = zip(*rows, strict=True) if rows else repeat((), len(kinds))
+    return [kind(values) for kind, values in zip(kinds, turned, strict=True)]

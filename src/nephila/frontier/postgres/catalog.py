@@ -11,28 +11,55 @@ from typing import Any
 
 import psycopg
 
-from nephila.errors import UsageError
+from nephila.errors import StoreUnavailable, UsageError
 from nephila.frontier.columns import storable
-from nephila.frontier.postgres.arrays import Ints, Texts, columns
+from nephila.frontier.listing import CONDITIONS, Listing, bounds, in_order
+from nephila.frontier.postgres.arrays import Blobs, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor, Database
 from nephila.frontier.postgres.inserter import Inserter, Refusals
 from nephila.frontier.rows import (
     BROKEN,
     Claims,
+    LinkRange,
     broken,
+    counted_by_state,
     crawl_of,
+    crawl_of_key,
     host_row,
+    host_view,
     link_ranges,
+    linked_pages,
+    linking_pages,
     miscounted,
     page_facts,
     queue_row,
+    refuse_unsortable,
     robots_record,
+    sizes_of,
     tallies_of,
     url_row,
     worker_rows,
 )
 from nephila.frontier.statements import statements
-from nephila.frontier.store import OPEN_COUNT_MAX, Crawl, HostRow, QueueRow, RobotsRecord, UrlFilter, UrlRow, WorkerRow
+from nephila.frontier.store import (
+    ERRORS_KEPT,
+    HOSTS_OPEN_COUNT_MAX,
+    OPEN_COUNT_MAX,
+    SCAN_ROWS_MAX,
+    SORTED_URLS_MAX,
+    Crawl,
+    ErrorRow,
+    HostRow,
+    HostView,
+    QueueRow,
+    RobotsRecord,
+    Sizes,
+    UrlFilter,
+    UrlPage,
+    UrlRow,
+    UrlSort,
+    WorkerRow,
+)
 from nephila.models import STATE_CODES, Child, CrawlState, UrlState
 from nephila.profiles import CrawlSettings
 from nephila.urls.identity import host_of
@@ -42,13 +69,16 @@ WORKER_SQL = statements("postgres", "worker")
 SEED_CHUNK = 1000
 NOBODY = 0  # the worker that seeds are counted by
 
-CONDITIONS = "/* conditions */"  # where the statements of a listing take them
+SORTED_ROWS_MAX = 10_000  # ids that a listing takes from an index of another order and sorts
+
+STATE = "%(state)s"  # of a source of one state: in the text, because several sources are one statement
 FILTERS = {
     "status": "p.status = %(status)s",
     "depth": "u.depth = %(depth)s",
     "text": "strpos(u.url, %(text)s) > 0",
     "reason": "coalesce(p.reason, f.reason) = %(reason)s",
 }
+SORTED_BY = {UrlSort.ID: "u.id", UrlSort.FETCHED_AT: "coalesce(p.fetched_at, 0)", UrlSort.URL: 'u.url COLLATE "C"'}
 IN_FLIGHT, NOT_IN_FLIGHT = "f.url = ANY(%(claimed)s::bigint[])", "f.url <> ALL(%(claimed)s::bigint[])"
 
 CHECKS = (
@@ -72,7 +102,7 @@ class PostgresCatalog:
 
     # --- crawls
 
-    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str) -> Crawl:
+    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "") -> Crawl:
         values = {
             "uuid": str(uuid.uuid4()),
             "seeds": json.dumps(list(seeds)),
@@ -80,10 +110,7 @@ class PostgresCatalog:
             "fingerprint": fingerprint,
             "now": self.database.now(),
         }
-        with self.database.write() as cursor:
-            ((crawl_id,),) = cursor.execute(SQL["create_crawl"], values).fetchall()
-            _bump_control(cursor)
-        return self.crawl(crawl_id)
+        return self.crawl(self.database.run(partial(_create_crawl, values, storable(key))))
 
     def add_seeds(self, crawl_id: int, children: Iterable[Child]) -> int:
         """In chunks: no other writer waits for a long list."""
@@ -115,6 +142,10 @@ class PostgresCatalog:
             raise UsageError(f"there is no crawl {crawl_id}: `nephila status` lists them")
         return crawl_of(row, self.database.now())
 
+    def crawl_by_uuid(self, uuid: str) -> Crawl | None:
+        row = self.database.one(SQL["crawl_by_uuid"], (storable(uuid),))
+        return crawl_of(row, self.database.now()) if row else None
+
     def crawls(self) -> list[Crawl]:
         now = self.database.now()
         return [crawl_of(row, now) for row in self.database.read(SQL["crawls"])]
@@ -143,6 +174,7 @@ class PostgresCatalog:
     def delete(self, crawl_id: int) -> list[str]:
         self.crawl(crawl_id)
         with self.database.write() as cursor:
+            cursor.execute(SQL["drop_request_keys"], (crawl_id,))
             cursor.execute(SQL["mark_deleted"], (crawl_id,))
             _bump_control(cursor)
         with _patient(self.database) as connection:
@@ -161,55 +193,100 @@ class PostgresCatalog:
     def refusals(self, crawl_id: int) -> list[tuple[str, str, int]]:
         return [(host, reason, n) for host, reason, n in self.database.read(SQL["refusals"], (crawl_id,))]
 
+    def sizes(self) -> Sizes:
+        read = self.database.read
+        return sizes_of(read(SQL["sizes"]), read(SQL["store_bytes"])[0][0], read(SQL["archive_bytes"])[0][0])
+
     # --- URLs
 
-    def urls(self, crawl_id: int, after: int, limit: int, where: UrlFilter) -> list[UrlRow]:
-        """The ids first, each source in the order of an index, then what is known of each of these few."""
-        values = self._bounds(crawl_id, after, where)
-        if values is None:
+    def urls(
+        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
+    ) -> list[UrlRow]:
+        return self._rows(self._listing(crawl_id, after, where, descending), limit)
+
+    def urls_page(
+        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
+    ) -> UrlPage:
+        listing = self._listing(crawl_id, after, where, descending)
+        horizon = self._end_at(listing, SCAN_ROWS_MAX) if listing.filters else None
+        rows = self._rows(listing, limit + 1)
+        return UrlPage(rows[:limit], rows[limit - 1].id if len(rows) > limit else horizon)
+
+    def sorted_urls(
+        self, crawl_id: int, where: UrlFilter, sort: UrlSort, *, descending: bool, limit: int, offset: int
+    ) -> list[UrlRow]:
+        refuse_unsortable(crawl_id, self.tallies(crawl_id).get("urls", 0), where, sort, offset + limit)
+        listing = self._listing(crawl_id, 0, where, descending)
+        return self._rows(listing, limit, sort, offset)
+
+    def count_urls(self, crawl_id: int, where: UrlFilter) -> int:
+        counted = counted_by_state(where, self.tallies(crawl_id))
+        if counted is not None:
+            return counted
+        listing = self._listing(crawl_id, 0, where, False)
+        if not listing.sources:
+            return 0
+        self._end_at(listing, SORTED_URLS_MAX)
+        return int(self.database.read(listing.count(), listing.values | {"limit": SORTED_URLS_MAX})[0][0])
+
+    def _rows(self, listing: Listing, limit: int, sort: UrlSort = UrlSort.ID, offset: int = 0) -> list[UrlRow]:
+        if not listing.sources:
             return []
-        asked = {name: getattr(where, name) for name in FILTERS}
-        conditions = [FILTERS[name] for name, value in asked.items() if value is not None]
-        claims = self._claims()
-        values |= asked | {"text": storable(where.text), "limit": limit, "claimed": list(claims)}
-        sources = self._sources(where, conditions, values)
-        ids = f"SELECT id FROM ({' UNION ALL '.join(sources)}) AS found ORDER BY id LIMIT %(limit)s"
-        rows = self.database.read(f"{SQL['url_columns']} u.id = ANY(ARRAY({ids})) ORDER BY u.id", values)
-        return self._url_rows(rows, claims)
+        ids = listing.sorted(sort, SORTED_BY[sort])
+        claims, values = self._claims(), listing.values | {"limit": limit, "offset": offset}
+        rows = self.database.read(f"{SQL['url_columns']} u.id = ANY(ARRAY({ids}))", values)
+        return in_order(self._url_rows(rows, claims), sort, listing.descending)
 
-    def _bounds(self, crawl_id: int, after: int, where: UrlFilter) -> dict[str, Any] | None:
-        """Where the listing starts and in which queue it stays, or that nothing is there.
-
-        As values, not as subqueries: the planner knows how much there is of each.
-        """
-        values: dict[str, Any] = {"crawl": crawl_id, "after": after}
-        first = self.database.read(SQL["first_url"], values)[0][0]
-        if first is None:
+    def _end_at(self, listing: Listing, rows: int) -> int | None:
+        """The listing ends at its so manieth row before any filter; None: it is shorter."""
+        found = self.database.one(listing.horizon(), listing.values | {"limit": rows}) if listing.sources else None
+        if found is None:
             return None
-        values["after"] = first - 1
-        if where.host is not None:
-            queue = self.database.one(SQL["queue_id"], (crawl_id, storable(where.host)))
-            if queue is None:
-                return None
-            values["queue"] = queue[0]
-        return values
+        listing.end_at(found[0])
+        return int(found[0])
 
-    def _sources(self, where: UrlFilter, conditions: list[str], values: dict[str, Any]) -> list[str]:
-        """Selects of ids, made of constant pieces; the states that each gives exclude those of the others."""
-        of_urls = [*conditions, *(["u.queue = %(queue)s"] if where.host is not None else [])]
-        if not where.states:
-            return [_select(SQL["all_urls"], of_urls)]
-        sources = []
-        values["codes"] = [STATE_CODES[state] for state in set(where.states) if state.terminal]
-        if values["codes"]:
-            sources.append(_select(SQL["ended_urls"], of_urls))
-        of_frontier = [*conditions, *(["f.queue = %(queue)s"] if where.host is not None else [])]
-        queued, in_progress = UrlState.QUEUED in where.states, UrlState.IN_PROGRESS in where.states
-        if queued and in_progress:
-            sources.append(_select(SQL["open_urls"], of_frontier))
-        elif queued or in_progress:
-            sources.append(_select(SQL["open_urls"], [*of_frontier, IN_FLIGHT if in_progress else NOT_IN_FLIGHT]))
-        return sources
+    def _listing(self, crawl_id: int, after: int, where: UrlFilter, descending: bool) -> Listing:
+        """Bounds as values, not as subqueries: the planner knows how much there is between them."""
+        asked = {name: getattr(where, name) for name in FILTERS if getattr(where, name) is not None}
+        values: dict[str, Any] = {"crawl": crawl_id, **bounds(after, descending), **asked}
+        listing = Listing([], [FILTERS[name] for name in asked], values, descending, "%({})s")
+        first, last = self.database.read(SQL["range_of_crawl"], values)[0]
+        if first is None:
+            return listing
+        values |= {"low": first - 1, "high": last, "text": storable(where.text), "reason": storable(where.reason)}
+        values["claimed"] = Ints(self._claims()) if where.states else None
+        queue, rows = self._queue_rows(crawl_id, where.host) if where.host is not None else (None, 0)
+        values["queue"] = queue
+        if where.host is not None and queue is None:
+            return listing
+        if queue is not None and rows < SORTED_ROWS_MAX:
+            listing.sources = [SQL["urls_of_queue"]]
+            listing.filters += _state_filter(where.states)
+        else:
+            listing.sources = _sources(where.states)
+            listing.filters += ["u.queue = %(queue)s"] if queue is not None else []
+        return listing
+
+    def _queue_rows(self, crawl_id: int, host: str) -> tuple[int | None, int]:
+        values = {"crawl": crawl_id, "host": storable(host), "rows_max": SORTED_ROWS_MAX}
+        row = self.database.one(SQL["queue_rows"], values)
+        return (row[0], row[1]) if row else (None, 0)
+
+    def links(self, crawl_id: int, after: int, limit: int) -> list[tuple[int, list[int]]]:
+        listing = self._listing(crawl_id, after, UrlFilter(), False)
+        if not listing.sources:
+            return []
+        listing.filters.append("p.links IS NOT NULL")
+        horizon = self._end_at(listing, SCAN_ROWS_MAX)
+        ids = Ints(id for (id,) in self.database.read(listing.page(), listing.values | {"limit": limit}))
+        found = linked_pages(linking_pages(self.database.read(SQL["linking"], (ids,))), self._ids_of_links)
+        if horizon is not None and len(found) == len(ids) < limit and horizon not in ids[-1:]:
+            found.append((horizon, []))
+        return found
+
+    def _ids_of_links(self, links: list[LinkRange]) -> list[tuple[int, int]]:
+        found = self.database.read(SQL["linked_ids"], columns((Ints, Blobs, Blobs), links))
+        return [(place, url_id) for place, url_id in found]
 
     def url(self, crawl_id: int, host: str, key: bytes) -> UrlRow | None:
         sql = f"{SQL['url_columns']} q.crawl = %s AND q.host = %s AND u.key = %s"
@@ -236,7 +313,16 @@ class PostgresCatalog:
     def _claims(self) -> Claims:
         return {url_id: (worker, since) for worker, url_id, since in self.database.read(SQL["claims"])}
 
-    # --- hosts, robots, workers
+    # --- hosts, robots, workers, errors
+
+    def hosts(self, crawl_id: int, after: str, limit: int) -> list[HostView]:
+        now = self.database.now()
+        values = {"crawl": crawl_id, "after": storable(after), "limit": limit, "open_max": HOSTS_OPEN_COUNT_MAX}
+        return [host_view(row, now) for row in self.database.read(SQL["hosts_of_crawl"], values)]
+
+    def errors(self, limit: int, crawl_id: int | None = None) -> list[ErrorRow]:
+        values = {"limit": min(limit, ERRORS_KEPT), "crawl": crawl_id}
+        return [ErrorRow(*row) for row in self.database.read(SQL["errors"], values)]
 
     def robots(self, origin: str) -> RobotsRecord | None:
         row = self.database.one(SQL["robots"], (host_of(origin + "/"), origin))
@@ -306,8 +392,44 @@ def _patient(database: Database) -> Iterator[Connection]:
         raise database.translated(error) from None  # its cause may name the password
 
 
-def _select(sql: str, conditions: list[str]) -> str:
-    return f"({sql.replace(CONDITIONS, ''.join(f'AND {condition} ' for condition in conditions))})"
+def _create_crawl(values: dict[str, Any], key: str | None, cursor: Cursor) -> int:
+    if key and not cursor.execute(SQL["take_request_key"], (key, values["fingerprint"], values["now"])).rowcount:
+        known = cursor.execute(SQL["request_key"], (key,)).fetchall()
+        if not known:
+            raise StoreUnavailable("the crawl of this Idempotency-Key is just being deleted: try again")
+        return crawl_of_key(known[0], values["fingerprint"])
+    ((crawl_id,),) = cursor.execute(SQL["create_crawl"], values).fetchall()
+    if key:
+        cursor.execute(SQL["fill_request_key"], (crawl_id, key))
+    _bump_control(cursor)
+    return int(crawl_id)
+
+
+def _sources(states: Sequence[UrlState]) -> list[str]:
+    """The states that each gives exclude those of the others."""
+    if not states:
+        return [SQL["all_urls"]]
+    codes = sorted({STATE_CODES[state] for state in states if state.terminal})
+    sources = [SQL["ended_urls"].replace(STATE, str(code)) for code in codes]
+    if any(not state.terminal for state in states):
+        sources.append(SQL["open_urls"].replace(CONDITIONS, f"{_flight_condition(states)} {CONDITIONS}"))
+    return sources
+
+
+def _state_filter(states: Sequence[UrlState]) -> list[str]:
+    if not states:
+        return []
+    codes = sorted({STATE_CODES[state] for state in states if state.terminal})
+    ended = [f"p.state IN ({','.join(map(str, codes))})"] if codes else []
+    is_open = any(not state.terminal for state in states)
+    opened = [f"f.url IS NOT NULL {_flight_condition(states)}"] if is_open else []
+    return [f"({' OR '.join(ended + opened)})"]
+
+
+def _flight_condition(states: Sequence[UrlState]) -> str:
+    """Queued and in progress are open rows alike: what is in flight tells them apart."""
+    queued, in_progress = UrlState.QUEUED in states, UrlState.IN_PROGRESS in states
+    return "" if queued and in_progress else f"AND {IN_FLIGHT if in_progress else NOT_IN_FLIGHT}"
 
 
 def _bump_control(cursor: Cursor) -> int:

@@ -8,7 +8,7 @@ keeps a frozen client from holding locks: idle_in_transaction_session_timeout, h
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Event, Thread
 from time import monotonic
 from typing import Any, TypeVar
@@ -129,12 +129,11 @@ class Database:
         self._by_index = False
         self._watchdog = Watchdog()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
-        try:
+        with ExitStack() as failed:
+            failed.callback(self.close)
             self._connection = self._connect(first=True)
             self._open(create)
-        except BaseException:
-            self.close()
-            raise
+            failed.pop_all()
 
     def close(self) -> None:
         self._lose()
@@ -161,17 +160,12 @@ class Database:
         """One READ COMMITTED transaction; a lost connection is made anew before it begins."""
         try:
             cursor = self._begin()
-            try:
-                yield cursor
-                cursor.execute("COMMIT", prepare=False)
-            finally:
-                self._watchdog.disarm()
+            yield cursor
+            cursor.execute("COMMIT", prepare=False)
         except psycopg.Error as error:
-            self._roll_back()
             raise self.translated(error) from error
-        except BaseException:
+        finally:
             self._roll_back()
-            raise
 
     def run(self, work: Callable[[Cursor], T], undo: Callable[[], None] | None = None) -> T:
         """A transaction that is repeated at once when the server chose it as the victim of a deadlock.
@@ -229,16 +223,13 @@ class Database:
     def _cursor(self) -> Cursor:
         connection = self._connection
         if connection is None or connection.closed:
-            self._lose()
-            connection = self._connection = self._connect(first=False)
-            self._check_version()
-            if self._by_index:
-                self._read(self._cursor(), BY_INDEX, (NOT_BY_INDEX,))
+            connection = self._reconnected()
         cursor = connection.cursor()
         assert isinstance(cursor, Cursor)
         return cursor
 
     def _roll_back(self) -> None:
+        """What is still open of a transaction; nothing after a commit."""
         connection = self._connection
         if connection is None:
             return
@@ -261,6 +252,18 @@ class Database:
         connection.cursor_factory = type("WatchedCursor", (Cursor,), {"watchdog": self._watchdog})
         arrays.register(connection)
         self._watchdog.watch(connection.fileno())
+        return connection
+
+    def _reconnected(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """Nothing is said on a connection that is not set up wholly."""
+        self._lose()
+        connection = self._connection = self._connect(first=False)
+        with ExitStack() as failed:
+            failed.callback(self._lose)
+            self._check_version()
+            if self._by_index:
+                self._read(self._cursor(), BY_INDEX, (NOT_BY_INDEX,))
+            failed.pop_all()
         return connection
 
     def _lose(self) -> None:

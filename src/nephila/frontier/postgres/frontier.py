@@ -17,16 +17,20 @@ from typing import Any
 from pydantic_core import to_json
 
 from nephila.errors import Fenced, UsageError
-from nephila.frontier.columns import host_values, page_values, robots_values
+from nephila.frontier.columns import error_values, host_values, page_values, robots_values
+from nephila.frontier.operators import Rulings
 from nephila.frontier.postgres.arrays import Blobs, Column, Floats, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor, Database
 from nephila.frontier.postgres.inserter import Inserter, Refusals
+from nephila.frontier.postgres.rulebook import PostgresRulebook
 from nephila.frontier.postgres.sessions import fence, fence_dead
 from nephila.frontier.rows import crawl_of
 from nephila.frontier.statements import statements
 from nephila.frontier.store import (
+    ERRORS_PER_FLUSH,
     Batch,
     Crawl,
+    ErrorNote,
     Flushed,
     HostRecord,
     Outcome,
@@ -62,10 +66,11 @@ ROBOTS_KINDS: tuple[Column, ...] = (Texts, Texts, Texts, Ints, Blobs, Ints, Ints
 PAGE_KINDS: tuple[Column, ...] = (
     Ints, Ints, Ints, Ints, Texts,  # url, crawl, state, tries, reason; then columns.PAGE_COLUMNS
     Ints, Texts, Ints, Ints, Ints, Floats, Floats, Floats, Floats, Floats,
-    Texts, Texts, Texts, Texts, Texts, Blobs, Ints, Ints, Ints, Texts, Texts, Texts, Blobs, Blobs,
+    Texts, Texts, Texts, Texts, Texts, Blobs, Texts, Ints, Ints, Texts, Texts, Texts, Blobs, Blobs,
 )
 # fmt: on
 RETRY_KINDS: tuple[Column, ...] = (Ints, Ints, Ints, Ints, Texts)
+ERROR_KINDS: tuple[Column, ...] = (Ints, Ints, Ints, Ints, Texts, Texts, Ints)
 
 Tallies = Counter[tuple[int, str]]
 Ending = dict[int, tuple[int, str]]  # queue -> crawl, reason: its open rows end without a request
@@ -165,6 +170,9 @@ class PostgresFrontier:
         now = self.database.now()
         return [crawl_of(row, now) for row in self.database.read(CATALOG_SQL["open_crawls"])]
 
+    def rulings(self) -> Rulings:
+        return PostgresRulebook(self.database).rulings()
+
     def _own(self, parts: Iterable[int]) -> None:
         self._parts = frozenset(parts)
         self._sorted_parts = sorted(self._parts)
@@ -191,9 +199,8 @@ class PostgresFrontier:
         tallies, refusals = Counter(batch.tallies), Counter(batch.refusals)
         ended = self._end(cursor, batch.outcomes, tallies, answer)
         self._insert_children(cursor, ended, batch.children, now, tallies, refusals)
-        files = self._archive_files(cursor, batch.archive_files)
         with cursor.connection.pipeline():
-            self._insert_pages(cursor, ended, files)
+            self._insert_pages(cursor, ended, batch.archive_files)
             self._write_hosts(cursor, batch, now)
             self._release(cursor, batch, now)
             self._hand_back(cursor, batch.hand_back)
@@ -204,6 +211,7 @@ class PostgresFrontier:
         answer.control = self._control
         self._load(cursor, batch, now, tallies, answer)
         self._count(cursor, tallies, refusals)
+        self._note_errors(cursor, batch.errors, now)
         return answer
 
     def _fence(self, cursor: Cursor, batch: Batch) -> int | None:
@@ -237,11 +245,16 @@ class PostgresFrontier:
         """Not for crawls that were deleted meanwhile: nobody would ever remove these rows."""
         counted = [(crawl, name, n) for (crawl, name), n in tallies.items() if n and crawl in self._crawls]
         refused = [(*where, n) for where, n in refusals.items() if where[0] in self._crawls]
-        with cursor.connection.pipeline():
-            if counted:
-                cursor.execute(SQL["add_tallies"], (self.worker, *columns((Ints, Texts, Ints), counted)))
-            if refused:
-                cursor.execute(SQL["add_refusals"], (self.worker, *columns((Ints, Texts, Texts, Ints), refused)))
+        if counted or refused:
+            tallied = columns((Ints, Texts, Ints), counted)
+            values = self.worker, *tallied, self.worker, *columns((Ints, Texts, Texts, Ints), refused)
+            cursor.execute(SQL["count"], values)
+
+    def _note_errors(self, cursor: Cursor, errors: list[ErrorNote], now: int) -> None:
+        open_crawls, me = self._crawls, self.worker
+        noted = [error_values(note, me, now) for note in errors[:ERRORS_PER_FLUSH] if note.crawl in open_crawls]
+        if noted:
+            cursor.execute(SQL["add_errors"], columns(ERROR_KINDS, noted))
 
     # --- outcomes, pages, children
 
@@ -278,23 +291,18 @@ class PostgresFrontier:
         for crawl, count in inserted.items():
             tallies[crawl, "urls"] += count
 
-    def _archive_files(self, cursor: Cursor, files: list[tuple[str, int]]) -> dict[str, int]:
-        if not files:
-            return {}
-        found = cursor.execute(SQL["add_archive_files"], (self.worker, *columns((Texts, Ints), files))).fetchall()
-        return dict(found)
-
-    def _insert_pages(self, cursor: Cursor, ended: list[Outcome], files: dict[str, int]) -> None:
-        ids, blank = self._inserter.ids, PageRecord()
+    def _insert_pages(self, cursor: Cursor, ended: list[Outcome], files: list[tuple[str, int]]) -> None:
+        ids, blank, names = self._inserter.ids, PageRecord(), {name: name for name, _ in files}
         rows = [
             (
                 *(o.url_id, o.crawl, STATE_CODES[o.state], o.tries, o.reason or None),
-                *page_values(o.page or blank, ids(o.crawl), files),
+                *page_values(o.page or blank, ids(o.crawl), names),
             )
             for o in ended
         ]
-        if rows:
-            cursor.execute(SQL["insert_pages"], columns(PAGE_KINDS, rows))
+        if rows or files:
+            sizes = columns((Texts, Ints), list(dict(files).items()))
+            cursor.execute(SQL["insert_pages"], (self.worker, *sizes, *columns(PAGE_KINDS, rows)))
 
     # --- hosts, limits, releases
 
@@ -353,9 +361,9 @@ class PostgresFrontier:
     def _join_hosts(self, cursor: Cursor, batch: Batch) -> bool:
         if not batch.joined_hosts:
             return False
-        cursor.execute(SQL["bump_control"])
         for crawl, host in sorted(batch.joined_hosts):
             cursor.execute(SQL["join_host"], {"crawl": crawl, "host": host})
+        cursor.execute(SQL["bump_control"])  # after crawls, as everywhere: else two could wait for each other
         return True
 
     # --- loading

@@ -6,20 +6,28 @@ from nephila.frontier.postgres.connection import Cursor, Database
 from nephila.frontier.postgres.frontier import end_at_limit
 from nephila.frontier.postgres.sessions import fence_dead
 from nephila.frontier.statements import statements
+from nephila.frontier.store import ERRORS_KEPT, FORGET_EVERY_MS, FORGET_ROWS, KEYS_KEPT_MS
 from nephila.models import CrawlState, Reason
 
 SQL = statements("postgres", "upkeep")
 WORKER_SQL = statements("postgres", "worker")
 PURGED = 0x4E4551  # the class of the advisory locks of crawls that are being purged
 
-PURGE_CHUNK = (SQL["purge_open"], SQL["purge_ended"], SQL["purge_queues"], SQL["purge_refusals"])  # in this order
-PURGE_LAST = (SQL["purge_arrivals"], SQL["purge_tallies"], SQL["purge_grants"], SQL["purge_crawl"])
+PURGE_CHUNK = (
+    SQL["purge_open"],
+    SQL["purge_ended"],
+    SQL["purge_queues"],
+    SQL["purge_refusals"],
+    SQL["purge_errors"],
+)  # in order
+PURGE_LAST = (SQL["purge_arrivals"], SQL["purge_tallies"], SQL["purge_grants"], SQL["purge_keys"], SQL["purge_crawl"])
 
 
 class PostgresUpkeep:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._unparked = -1  # the control version up to which no queue of a running crawl can be parked
+        self._forgot_at: int | None = None
 
     def run_once(self) -> dict[str, int]:
         """Looks without a lock first: most times there is nothing to do."""
@@ -34,7 +42,17 @@ class PostgresUpkeep:
                     done["limited"] += self._limit(crawl, Reason.LIMIT_TIME, "max_seconds")
                 elif bytes_max is not None and self.database.read(SQL["bytes"], (crawl,))[0][0] >= bytes_max:
                     done["limited"] += self._limit(crawl, Reason.LIMIT_BYTES, "max_bytes")
+        self._forget(now)
         return done
+
+    def _forget(self, now: int) -> None:
+        """Old errors and keys of requests, now and then."""
+        if self._forgot_at is not None and now - self._forgot_at < FORGET_EVERY_MS:
+            return
+        self._forgot_at = now
+        with self.database.write() as cursor:
+            cursor.execute(SQL["forget_errors"], (ERRORS_KEPT, FORGET_ROWS))
+            cursor.execute(SQL["forget_keys"], (now - KEYS_KEPT_MS, FORGET_ROWS))
 
     def _fence(self, now: int) -> int:
         if not self.database.read(SQL["any_dead"], (now,))[0][0]:

@@ -3,6 +3,7 @@
 from nephila.frontier.sqlite.catalog import SqliteCatalog
 from nephila.frontier.sqlite.connection import Database
 from nephila.frontier.sqlite.frontier import SqliteFrontier
+from nephila.frontier.sqlite.rulebook import SqliteRulebook
 from nephila.frontier.sqlite.upkeep import SqliteUpkeep
 
-__all__ = ["Database", "SqliteCatalog", "SqliteFrontier", "SqliteUpkeep"]
+__all__ = ["Database", "SqliteCatalog", "SqliteFrontier", "SqliteRulebook", "SqliteUpkeep"]

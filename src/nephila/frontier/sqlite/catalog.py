@@ -8,17 +8,26 @@ from itertools import islice
 from typing import Any
 
 from nephila.errors import UsageError
+from nephila.frontier.listing import CONDITIONS, Listing, bounds, in_order
 from nephila.frontier.rows import (
     BROKEN,
     Claims,
+    LinkRange,
     broken,
+    counted_by_state,
     crawl_of,
+    crawl_of_key,
     host_row,
+    host_view,
     link_ranges,
+    linked_pages,
+    linking_pages,
     miscounted,
     page_facts,
     queue_row,
+    refuse_unsortable,
     robots_record,
+    sizes_of,
     tallies_of,
     url_row,
     worker_rows,
@@ -27,13 +36,44 @@ from nephila.frontier.sqlite.connection import Database
 from nephila.frontier.sqlite.frontier import SQL as WORKER_SQL
 from nephila.frontier.sqlite.inserter import Inserter
 from nephila.frontier.statements import statements
-from nephila.frontier.store import OPEN_COUNT_MAX, Crawl, HostRow, QueueRow, RobotsRecord, UrlFilter, UrlRow, WorkerRow
+from nephila.frontier.store import (
+    ERRORS_KEPT,
+    HOSTS_OPEN_COUNT_MAX,
+    OPEN_COUNT_MAX,
+    SCAN_ROWS_MAX,
+    SORTED_URLS_MAX,
+    Crawl,
+    ErrorRow,
+    HostRow,
+    HostView,
+    QueueRow,
+    RobotsRecord,
+    Sizes,
+    UrlFilter,
+    UrlPage,
+    UrlRow,
+    UrlSort,
+    WorkerRow,
+)
 from nephila.models import STATE_CODES, Child, CrawlState, UrlState
 from nephila.profiles import CrawlSettings
 from nephila.urls.identity import host_of
 
 SQL = statements("sqlite", "catalog")
 SEED_CHUNK = 1000
+SORTED_ROWS_MAX = 20_000  # ids that a listing takes from an index of another order and sorts: 5 ms
+
+STATE = ":state"  # of a source of one state: in the text, because several sources are one statement
+FILTERS = {
+    "status": "p.status = :status",
+    "depth": "u.depth = :depth",
+    "text": "instr(u.url, :text)",
+    "reason": "u.reason = :reason",
+}
+CLAIMED = "u.id IN (SELECT value FROM json_each(:claimed))"
+SORTED_BY = {UrlSort.ID: "u.id", UrlSort.FETCHED_AT: "coalesce(p.fetched_at, 0)", UrlSort.URL: "u.url"}
+OPEN = frozenset((UrlState.QUEUED, UrlState.IN_PROGRESS))
+COMMON = OPEN | {UrlState.VISITED}  # states without an index of their own
 CHECKS = (
     (BROKEN["stranded"], SQL["stranded"]),
     (BROKEN["homeless"], SQL["homeless"]),
@@ -52,12 +92,17 @@ class SqliteCatalog:
 
     # --- crawls
 
-    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str) -> Crawl:
+    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "") -> Crawl:
         now = self.database.clock.now_ms()
         values = (str(uuid.uuid4()), json.dumps(list(seeds)), settings.model_dump_json(), fingerprint, now, now)
         with self.database.write() as db:
-            db.execute(WORKER_SQL["bump_control"])
-            crawl_id = db.execute(SQL["create_crawl"], values).get
+            if key and (known := db.execute(SQL["request_key"], (key,)).fetchall()):
+                crawl_id = crawl_of_key(known[0], fingerprint)
+            else:
+                db.execute(WORKER_SQL["bump_control"])
+                crawl_id = db.execute(SQL["create_crawl"], values).get
+                if key:
+                    db.execute(SQL["add_request_key"], (key, fingerprint, crawl_id, now))
         return self.crawl(crawl_id)
 
     def add_seeds(self, crawl_id: int, children: Iterable[Child]) -> int:
@@ -91,6 +136,10 @@ class SqliteCatalog:
             raise UsageError(f"there is no crawl {crawl_id}: `nephila status` lists them")
         return crawl_of(row, self.database.clock.now_ms())
 
+    def crawl_by_uuid(self, uuid: str) -> Crawl | None:
+        row = self.database.one(SQL["crawl_by_uuid"], (uuid,))
+        return crawl_of(row, self.database.clock.now_ms()) if row else None
+
     def crawls(self) -> list[Crawl]:
         return [crawl_of(row, self.database.clock.now_ms()) for row in self.database.read(SQL["crawls"])]
 
@@ -123,6 +172,7 @@ class SqliteCatalog:
         with self.database.write() as db:
             db.execute(WORKER_SQL["bump_control"])
             db.execute(SQL["mark_deleted"], (crawl_id,))
+            db.execute(SQL["drop_request_keys"], (crawl_id,))
         mine = {name for (name,) in self.database.read(SQL["files_of_crawl"], (crawl_id,))}
         others = {name for (name,) in self.database.read(SQL["files_of_others"], (crawl_id,))}
         return sorted(mine - others)
@@ -140,32 +190,110 @@ class SqliteCatalog:
     def refusals(self, crawl_id: int) -> list[tuple[str, str, int]]:
         return [(host, reason, n) for host, reason, n in self.database.read(SQL["refusals"], (crawl_id,))]
 
+    def sizes(self) -> Sizes:
+        read = self.database.read
+        return sizes_of(read(SQL["sizes"]), read(SQL["store_bytes"])[0][0], read(SQL["archive_bytes"])[0][0])
+
     # --- URLs
 
-    def urls(self, crawl_id: int, after: int, limit: int, where: UrlFilter) -> list[UrlRow]:
-        conditions = ["u.crawl = :crawl", "u.id > :after"]
-        values: dict[str, Any] = {"crawl": crawl_id, "after": after, "limit": limit}
-        if where.states:
-            conditions.append(self._state_condition(where.states))
-        for name, column in (("host", "q.host"), ("status", "p.status"), ("depth", "u.depth"), ("reason", "u.reason")):
-            if getattr(where, name) is not None:
-                conditions.append(f"{column} = :{name}")
-                values[name] = getattr(where, name)
-        if where.text:
-            conditions.append("instr(u.url, :text)")
-            values["text"] = where.text
-        sql = f"{SQL['url_columns']} {' AND '.join(conditions)} ORDER BY u.id LIMIT :limit"
-        return self._url_rows(self.database.read(sql, values))
+    def urls(
+        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
+    ) -> list[UrlRow]:
+        return self._rows(self._listing(crawl_id, after, where, descending), limit)
 
-    def _state_condition(self, states: Sequence[UrlState]) -> str:
-        """Queued and in progress are one code: what is in flight tells them apart. In SQL, so that no page is short."""
-        codes = {STATE_CODES[state] for state in states if state is not UrlState.IN_PROGRESS}
-        claimed = ",".join(map(str, self._claims()))
-        in_progress = f"u.state = 0 AND u.id IN ({claimed})"
-        ended_or_queued = f"u.state IN ({','.join(map(str, sorted(codes)))})"
-        if UrlState.IN_PROGRESS in states:
-            return f"({in_progress} OR {ended_or_queued})"
-        return f"{ended_or_queued} AND NOT ({in_progress})" if UrlState.QUEUED in states else ended_or_queued
+    def urls_page(
+        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
+    ) -> UrlPage:
+        listing = self._listing(crawl_id, after, where, descending)
+        horizon = self._end_at(listing, SCAN_ROWS_MAX) if listing.filters else None
+        rows = self._rows(listing, limit + 1)
+        return UrlPage(rows[:limit], rows[limit - 1].id if len(rows) > limit else horizon)
+
+    def sorted_urls(
+        self, crawl_id: int, where: UrlFilter, sort: UrlSort, *, descending: bool, limit: int, offset: int
+    ) -> list[UrlRow]:
+        refuse_unsortable(crawl_id, self.tallies(crawl_id).get("urls", 0), where, sort, offset + limit)
+        listing = self._listing(crawl_id, 0, where, descending)
+        return self._rows(listing, limit, sort, offset)
+
+    def count_urls(self, crawl_id: int, where: UrlFilter) -> int:
+        counted = counted_by_state(where, self.tallies(crawl_id))
+        if counted is not None:
+            return counted
+        listing = self._listing(crawl_id, 0, where, False)
+        if not listing.sources:
+            return 0
+        self._end_at(listing, SORTED_URLS_MAX)
+        return int(self.database.read(listing.count(), listing.values | {"limit": SORTED_URLS_MAX})[0][0])
+
+    def _rows(self, listing: Listing, limit: int, sort: UrlSort = UrlSort.ID, offset: int = 0) -> list[UrlRow]:
+        if not listing.sources:
+            return []
+        ids = listing.sorted(sort, SORTED_BY[sort])
+        values = listing.values | {"limit": limit, "offset": offset}
+        rows = self.database.read(f"{SQL['url_columns']} u.id IN (SELECT id FROM ({ids}))", values)
+        return in_order(self._url_rows(rows), sort, listing.descending)
+
+    def _end_at(self, listing: Listing, rows: int) -> int | None:
+        """The listing ends at its so manieth row before any filter; None: it is shorter."""
+        found = self.database.one(listing.horizon(), listing.values | {"limit": rows}) if listing.sources else None
+        if found is None:
+            return None
+        listing.end_at(found[0])
+        return int(found[0])
+
+    def _listing(self, crawl_id: int, after: int, where: UrlFilter, descending: bool) -> Listing:
+        """By the index that fits: the fewer rows a filter has to look at, the fuller is a bounded page."""
+        asked = {name: getattr(where, name) for name in FILTERS if getattr(where, name) is not None}
+        values: dict[str, Any] = {"crawl": crawl_id, **bounds(after, descending), **asked}
+        listing = Listing([], [FILTERS[name] for name in asked], values, descending, ":{}")
+        states = frozenset(where.states)
+        if states & OPEN:
+            values["claimed"] = json.dumps(list(self._claims()))
+        if where.host is not None and self._narrow_to_host(listing, where.host):
+            listing.filters += _state_filter(states)
+        elif where.host is not None and not listing.values["queue"]:
+            return listing
+        elif states and not states & COMMON:
+            listing.sources = [SQL["urls_ended"].replace(STATE, str(STATE_CODES[state])) for state in sorted(states)]
+        elif states == {UrlState.IN_PROGRESS}:
+            listing.sources = [SQL["urls_in_flight"].replace(CONDITIONS, f"AND u.state = 0 {CONDITIONS}")]
+        else:
+            few = states and states <= OPEN and self._open(crawl_id) <= SORTED_ROWS_MAX
+            listing.sources = [SQL["urls_open" if few else "urls_of_crawl"]]
+            listing.filters += _state_filter(states)
+        return listing
+
+    def _narrow_to_host(self, listing: Listing, host: str) -> bool:
+        """Whether its URLs are so few that they can be sorted; else they are a filter of all."""
+        asked = {"crawl": listing.values["crawl"], "host": host, "rows_max": SORTED_ROWS_MAX}
+        queue, rows = self.database.one(SQL["queue_rows"], asked) or (0, 0)
+        listing.values["queue"] = queue
+        if not queue or rows >= SORTED_ROWS_MAX:
+            listing.filters.append("u.queue = :queue")
+            return False
+        listing.sources = [SQL["urls_of_queue"]]
+        return True
+
+    def _open(self, crawl_id: int) -> int:
+        tallies = self.tallies(crawl_id)
+        return tallies["queued"] + tallies["in_progress"]
+
+    def links(self, crawl_id: int, after: int, limit: int) -> list[tuple[int, list[int]]]:
+        listing = self._listing(crawl_id, after, UrlFilter(), False)
+        if not listing.sources:
+            return []
+        listing.filters.append("p.links IS NOT NULL")
+        horizon = self._end_at(listing, SCAN_ROWS_MAX)
+        ids = [id for (id,) in self.database.read(listing.page(), listing.values | {"limit": limit})]
+        found = linked_pages(linking_pages(self.database.read(SQL["linking"], (json.dumps(ids),))), self._ids_of_links)
+        if horizon is not None and len(found) == len(ids) < limit and horizon not in ids[-1:]:
+            found.append((horizon, []))
+        return found
+
+    def _ids_of_links(self, links: list[LinkRange]) -> list[tuple[int, int]]:
+        named = json.dumps([(queue, least.hex(), greatest.hex()) for queue, least, greatest in links])
+        return [(place, url_id) for place, url_id in self.database.read(SQL["linked_ids"], (named,))]
 
     def url(self, crawl_id: int, host: str, key: bytes) -> UrlRow | None:
         rows = self.database.read(
@@ -191,7 +319,16 @@ class SqliteCatalog:
     def _claims(self) -> Claims:
         return {url_id: (worker, since) for worker, url_id, since in self.database.read(SQL["claims"])}
 
-    # --- hosts, robots, workers
+    # --- hosts, robots, workers, errors
+
+    def hosts(self, crawl_id: int, after: str, limit: int) -> list[HostView]:
+        now = self.database.clock.now_ms()
+        values = {"crawl": crawl_id, "after": after, "limit": limit, "open_max": HOSTS_OPEN_COUNT_MAX}
+        return [host_view(row, now) for row in self.database.read(SQL["hosts_of_crawl"], values)]
+
+    def errors(self, limit: int, crawl_id: int | None = None) -> list[ErrorRow]:
+        values = {"limit": min(limit, ERRORS_KEPT), "crawl": crawl_id}
+        return [ErrorRow(*row) for row in self.database.read(SQL["errors"], values)]
 
     def robots(self, origin: str) -> RobotsRecord | None:
         row = self.database.one(SQL["robots"], (host_of(origin + "/"), origin))
@@ -249,3 +386,14 @@ class SqliteCatalog:
             counted = self.database.read(SQL["counted"], (crawl.id,))
             problems += miscounted(crawl.id, counted, self.tallies(crawl.id))
         return problems
+
+
+def _state_filter(states: frozenset[UrlState]) -> list[str]:
+    """Queued and in progress are one code: what is in flight tells them apart. In SQL, so that no page is short."""
+    if not states:
+        return []
+    codes = sorted(STATE_CODES[state] for state in states if state is not UrlState.IN_PROGRESS)
+    ended_or_queued = f"u.state IN ({','.join(map(str, codes))})"
+    if UrlState.IN_PROGRESS in states:
+        return [f"(u.state = 0 AND {CLAIMED} OR {ended_or_queued})"]
+    return [ended_or_queued, f"NOT (u.state = 0 AND {CLAIMED})"] if UrlState.QUEUED in states else [ended_or_queued]

@@ -7,23 +7,24 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import astuple
-from struct import Struct
-from typing import Any
 
 import apsw
-from isal import isal_zlib
 from pydantic_core import to_json
 
 from nephila.errors import Fenced, UsageError
+from nephila.frontier.columns import error_values, host_values, page_values, robots_values
+from nephila.frontier.operators import Rulings
 from nephila.frontier.rows import crawl_of
 from nephila.frontier.sqlite.connection import Database
 from nephila.frontier.sqlite.inserter import Inserter, Refusals, write_many
+from nephila.frontier.sqlite.rulebook import SqliteRulebook
 from nephila.frontier.statements import statements
 from nephila.frontier.store import (
+    ERRORS_PER_FLUSH,
     Batch,
     Crawl,
+    ErrorNote,
     Flushed,
-    HostClock,
     HostRecord,
     Outcome,
     Release,
@@ -49,8 +50,6 @@ ENDED_BY: dict[str, UrlState] = {
     Reason.CANCELLED: UrlState.CANCELLED,
 }  # else: excluded
 KINDS = {kind.value: kind for kind in Kind}
-
-pack_link_head = Struct(">QI").pack  # queue id, count of keys
 
 Tallies = Counter[tuple[int, str]]
 Ended = list[tuple[int, Outcome]]  # the id of the page, the outcome
@@ -134,6 +133,9 @@ class SqliteFrontier:
     def controls(self) -> list[Crawl]:
         return [crawl_of(row, self.database.clock.now_ms()) for row in self.database.read(CATALOG_SQL["open_crawls"])]
 
+    def rulings(self) -> Rulings:
+        return SqliteRulebook(self.database).rulings()
+
     def _own(self, parts: Iterable[int]) -> None:
         self._parts = frozenset(parts)
         self._sorted_parts = sorted(self._parts)
@@ -168,7 +170,7 @@ class SqliteFrontier:
         self._insert_pages(db, ended, batch)
         retries = [(now + r.in_ms, r.tries, r.crashes, r.reason, r.url_id, r.crawl) for r in batch.retries]
         db.executemany(SQL["retry_url"], retries)
-        clocks = [_host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)]
+        clocks = [host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)]
         write_many(db, SQL["upsert_hosts"], clocks)
         self._store_robots(db, batch, now)
         db.executemany(SQL["mark_dead"], [(reason, queue) for queue, reason in batch.deaths])
@@ -182,6 +184,7 @@ class SqliteFrontier:
         answer.control = self._see_control(db)
         self._load(db, batch, now, tallies, answer)
         self._count(db, tallies, refusals)
+        self._note_errors(db, batch.errors, now)
         return answer
 
     def _count(self, db: apsw.Connection, tallies: Tallies, refusals: Refusals) -> None:
@@ -191,6 +194,11 @@ class SqliteFrontier:
         db.executemany(SQL["add_tally"], counted)
         refused = [(*where, n) for where, n in sorted(refusals.items()) if where[0] in open_crawls]
         db.executemany(SQL["add_refusal"], refused)
+
+    def _note_errors(self, db: apsw.Connection, errors: list[ErrorNote], now: int) -> None:
+        open_crawls, me = self._crawls, self.worker
+        noted = [error_values(note, me, now) for note in errors[:ERRORS_PER_FLUSH] if note.crawl in open_crawls]
+        write_many(db, SQL["add_errors"], noted)
 
     def _hand_back(self, db: apsw.Connection, parts: list[int]) -> None:
         """Nothing of them may be loaded any more, also not by this very flush."""
@@ -250,26 +258,9 @@ class SqliteFrontier:
             name: db.execute(SQL["add_archive_file"], (name, self.worker, size)).get
             for name, size in batch.archive_files
         }
-        write_many(
-            db,
-            SQL["insert_pages"],
-            [self._page_values(number, outcome, outcome.page or PageRecord(), files) for number, outcome in ended],
-        )
-
-    def _page_values(self, number: int, outcome: Outcome, page: PageRecord, files: dict[str, int]) -> tuple[Any, ...]:
-        timing, place, url_id = page.timing, page.archive, outcome.url_id
-        refused = isal_zlib.compress("\n".join(page.refused).encode(), 1) if page.refused else None
-        facts = to_json(page.facts).decode() if page.facts else None
-        file, offset, length = (files[place.file], place.offset, place.length) if place else (None, None, None)
-        links = self._packed(outcome.crawl, page.links)
-        # fmt: off
-        return (
-            number, url_id, page.status, page.content_type, page.body_bytes, page.wire_bytes, page.fetched_at,
-            timing.dns_ms, timing.connect_ms, timing.tls_ms, timing.first_byte_ms, timing.total_ms,
-            page.ip, page.protocol, page.charset, page.title, facts, page.content_hash, file, offset, length,
-            page.truncated, page.redirect_to, page.error, links, refused,
-        )
-        # fmt: on
+        blank, ids = PageRecord(), self._inserter.ids
+        rows = [(n, o.url_id, *page_values(o.page or blank, ids(o.crawl), files)) for n, o in ended]
+        write_many(db, SQL["insert_pages"], rows)
 
     def _find_linked(self, db: apsw.Connection, ended: Ended) -> None:
         """Links that the worker knew to exist come without a child: their queues may be unknown here."""
@@ -279,12 +270,6 @@ class SqliteFrontier:
                 linked[outcome.crawl].update(outcome.page.links)
         for crawl, hosts in linked.items():
             self._inserter.find_queues(db, crawl, hosts)
-
-    def _packed(self, crawl: int, links: dict[str, bytes]) -> bytes | None:
-        ids = self._inserter.ids(crawl)
-        return (
-            b"".join([pack_link_head(ids.get(host, 0), len(keys) // 8) + keys for host, keys in links.items()]) or None
-        )
 
     def _insert_children(
         self, db: apsw.Connection, ended: Ended, others: list[Child], now: int, tallies: Tallies, refusals: Refusals
@@ -301,7 +286,7 @@ class SqliteFrontier:
     # --- hosts, limits, releases
 
     def _store_robots(self, db: apsw.Connection, batch: Batch, now: int) -> None:
-        db.executemany(SQL["upsert_robots"], [_robots_values(r, now) for r in batch.robots])
+        db.executemany(SQL["upsert_robots"], [robots_values(r, now) for r in batch.robots])
 
     def _grant_pages(self, db: apsw.Connection, ended: Ended, batch: Batch, answer: Flushed) -> None:
         used = Counter(outcome.crawl for _, outcome in ended if outcome.state is UrlState.VISITED and outcome.counts)
@@ -452,35 +437,3 @@ def end_at_limit(db: apsw.Connection, crawl: int, reason: str, limited_by: str) 
         return False
     db.execute(SQL["bump_control"])
     return True
-
-
-def _host_values(clock: HostClock, now: int) -> tuple[Any, ...]:
-    pace = clock.pace
-    return (
-        *(
-            clock.host,
-            now + clock.next_in_ms,
-            clock.delay_ms,
-            pace.latency_ms,
-            pace.slowdown,
-            pace.errors,
-            pace.strikes,
-            pace.nxdomain,
-        ),
-        *(pace.crawl_delay_ms, pace.override_ms, clock.rest_reason, clock.requests, clock.addresses, clock.cnames),
-    )
-
-
-def _robots_values(record: RobotsRecord, now: int) -> tuple[Any, ...]:
-    expires_at = now + record.expires_in_ms
-    return (
-        record.host,
-        record.origin,
-        record.access,
-        record.status,
-        record.body,
-        expires_at,
-        record.failures,
-        record.detail,
-        record.fetched_at,
-    )

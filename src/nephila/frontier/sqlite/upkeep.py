@@ -6,6 +6,7 @@ from nephila.frontier.sqlite.connection import BUSY_TIMEOUT_MS, Database
 from nephila.frontier.sqlite.frontier import SESSION_SQL, end_at_limit, fence_dead
 from nephila.frontier.sqlite.frontier import SQL as WORKER_SQL
 from nephila.frontier.statements import statements
+from nephila.frontier.store import ERRORS_KEPT, FORGET_EVERY_MS, FORGET_ROWS, KEYS_KEPT_MS
 from nephila.models import CrawlState, Reason
 
 SQL = statements("sqlite", "upkeep")
@@ -16,6 +17,7 @@ CHECKPOINT_PAGES = 20_000  # of write-ahead log; measured: below it checkpoints 
 class SqliteUpkeep:
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._forgot_at: int | None = None
 
     def run_once(self) -> dict[str, int]:
         """Looks without the write lock first: most times there is nothing to do."""
@@ -32,7 +34,21 @@ class SqliteUpkeep:
                     done["limited"] += self._limit(crawl, Reason.LIMIT_TIME, "max_seconds")
                 elif bytes_max is not None and self.database.read(SQL["bytes"], (crawl,))[0][0] >= bytes_max:
                     done["limited"] += self._limit(crawl, Reason.LIMIT_BYTES, "max_bytes")
+        self._forget()
         return done
+
+    def _forget(self) -> None:
+        """Old errors and keys of requests, now and then: a look first, and the lock only where there are some."""
+        now = self.database.clock.now_ms()
+        if self._forgot_at is not None and now - self._forgot_at < FORGET_EVERY_MS:
+            return
+        self._forgot_at = now
+        if old := self.database.one(SQL["old_errors"], (ERRORS_KEPT,)):
+            with self.database.write() as db:
+                db.execute(SQL["forget_errors"], (old[0], FORGET_ROWS))
+        if self.database.read(SQL["old_keys"], (now - KEYS_KEPT_MS,))[0][0]:
+            with self.database.write() as db:
+                db.execute(SQL["forget_keys"], (now - KEYS_KEPT_MS, FORGET_ROWS))
 
     def _has_open(self, crawl: int) -> bool:
         return bool(self.database.read(SQL["has_open"], (crawl,))[0][0])
@@ -87,9 +103,10 @@ class SqliteUpkeep:
             if not db.execute(SQL["is_deleted"], (crawl_id,)).get:
                 return 0
             purged = self._purge_queues(db, crawl_id, rows_max)
-            if purged < rows_max:
-                db.execute(SQL["purge_refusals"], (crawl_id, rows_max - purged))
-                purged += db.changes()
+            for sql in (SQL["purge_refusals"], SQL["purge_errors"]):
+                if purged < rows_max:
+                    db.execute(sql, (crawl_id, rows_max - purged))
+                    purged += db.changes()
             if not purged:
                 for sql in SQL["purge_rest"].split(";"):
                     db.execute(sql, (crawl_id,))

@@ -5,12 +5,29 @@
 INSERT INTO crawls(uuid, seeds, settings, fingerprint, state, created_at, running_since, control)
 VALUES (%(uuid)s, %(seeds)s, %(settings)s::jsonb, %(fingerprint)s, 'running', %(now)s, %(now)s, (SELECT version + 1 FROM control)) RETURNING id;
 
+-- name: take_request_key
+-- Of two who come at once the second waits here for the first, and then finds its crawl.
+INSERT INTO request_keys(key, fingerprint, created_at) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING;
+
+-- name: request_key
+SELECT crawl, fingerprint FROM request_keys WHERE key = %s;
+
+-- name: fill_request_key
+UPDATE request_keys SET crawl = %s WHERE key = %s;
+
+-- name: drop_request_keys
+DELETE FROM request_keys WHERE crawl = %s;
+
 -- name: seeded
 UPDATE crawls SET seeding = false WHERE id = %s;
 
 -- name: crawl
 SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
 FROM crawls WHERE id = %s AND NOT deleted;
+
+-- name: crawl_by_uuid
+SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
+FROM crawls WHERE uuid = %s AND NOT deleted;
 
 -- name: crawls
 SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
@@ -56,25 +73,57 @@ JOIN frontier f ON f.url = (j->>0)::bigint JOIN queues q ON q.id = f.queue WHERE
 -- name: refusals
 SELECT host, reason, sum(n)::bigint FROM refusals WHERE crawl = %s GROUP BY host, reason ORDER BY 3 DESC, host, reason;
 
--- name: first_url
--- Of the crawl, behind `after`: a listing starts there, not among the thousands of rows that another crawl has in between.
-SELECT min(id) FROM urls WHERE crawl = %(crawl)s AND id > %(after)s;
+-- name: sizes
+SELECT name, sum(n)::bigint FROM tallies WHERE name IN ('urls', 'visited', 'bytes') GROUP BY name;
+
+-- name: store_bytes
+SELECT pg_database_size(current_database());
+
+-- name: archive_bytes
+SELECT coalesce(sum(bytes), 0)::bigint FROM archive_files;
+
+-- name: range_of_crawl
+-- Its first and last URL between the bounds: a listing stays there, not among the thousands of rows that another crawl has before or behind.
+SELECT min(id), max(id) FROM urls WHERE crawl = %(crawl)s AND id > %(low)s AND id <= %(high)s;
 
 -- name: all_urls
--- The ids of a page of a listing, in this and the next two; what a filter does not ask for the planner leaves out.
--- The bound stands at each table: the planner does not conclude it from one for the others.
-SELECT u.id FROM urls u LEFT JOIN pages p ON p.url = u.id AND p.url > %(after)s LEFT JOIN frontier f ON f.url = u.id AND f.url > %(after)s
-WHERE u.crawl = %(crawl)s AND u.id > %(after)s /* conditions */ ORDER BY u.id LIMIT %(limit)s;
+-- The ids of a listing between two bounds, in this and the next three; filters are conditions, what they do not ask for the planner leaves out.
+-- The bounds stand at each table: the planner does not conclude them from one for the others.
+SELECT u.id AS id FROM urls u LEFT JOIN pages p ON p.url = u.id AND p.url > %(low)s AND p.url <= %(high)s
+LEFT JOIN frontier f ON f.url = u.id AND f.url > %(low)s AND f.url <= %(high)s
+WHERE u.crawl = %(crawl)s AND u.id > %(low)s AND u.id <= %(high)s /* conditions */;
 
 -- name: open_urls
-SELECT u.id FROM frontier f JOIN urls u ON u.id = f.url LEFT JOIN pages p ON p.url = f.url
-WHERE u.crawl = %(crawl)s AND u.id > %(after)s AND f.url > %(after)s /* conditions */ ORDER BY u.id LIMIT %(limit)s;
+SELECT f.url AS id FROM frontier f JOIN urls u ON u.id = f.url LEFT JOIN pages p ON p.url = f.url
+WHERE u.crawl = %(crawl)s AND u.id > %(low)s AND u.id <= %(high)s AND f.url > %(low)s AND f.url <= %(high)s /* conditions */;
 
 -- name: ended_urls
--- State by state: each is one range of pages_state in the order of the listing, all of them together are not.
-SELECT ended.id FROM unnest(%(codes)s::smallint[]) AS wanted(code) CROSS JOIN LATERAL
-  (SELECT p.url AS id FROM pages p LEFT JOIN urls u ON u.id = p.url LEFT JOIN frontier f ON f.url = p.url
-   WHERE p.crawl = %(crawl)s AND p.state = wanted.code AND p.url > %(after)s /* conditions */ ORDER BY p.url LIMIT %(limit)s) ended;
+-- In one state: a range of pages_state in the order of the listing, which several states are not.
+SELECT p.url AS id FROM pages p LEFT JOIN urls u ON u.id = p.url LEFT JOIN frontier f ON f.url = p.url
+WHERE p.crawl = %(crawl)s AND p.state = %(state)s AND p.url > %(low)s AND p.url <= %(high)s /* conditions */;
+
+-- name: urls_of_queue
+-- By key: they must be sorted.
+SELECT u.id AS id FROM urls u LEFT JOIN pages p ON p.url = u.id LEFT JOIN frontier f ON f.url = u.id
+WHERE u.queue = %(queue)s AND u.id > %(low)s AND u.id <= %(high)s /* conditions */;
+
+-- name: queue_rows
+-- How many a queue has, counted up to a bound.
+SELECT q.id, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id LIMIT %(rows_max)s) o) FROM queues q WHERE q.crawl = %(crawl)s AND q.host = %(host)s;
+
+-- name: linking
+SELECT url, links FROM pages WHERE url = ANY(%s) ORDER BY url;
+
+-- name: linked_ids
+-- Of each range of keys its place in the list and the URL in it.
+SELECT link.position - 1, u.id FROM unnest(%s, %s, %s) WITH ORDINALITY AS link(queue, least, greatest, position)
+JOIN urls u ON u.queue = link.queue AND u.key BETWEEN link.least AND link.greatest;
+
+-- name: errors
+-- The latest first; of one crawl, or of all.
+SELECT e.id, e.at, e.worker, e.crawl, e.url, coalesce(u.url, ''), e.reason, e.detail, e.tries FROM
+  (SELECT * FROM errors WHERE %(crawl)s::bigint IS NULL OR crawl = %(crawl)s::bigint ORDER BY id DESC LIMIT %(limit)s) e LEFT JOIN urls u ON u.id = e.url
+ORDER BY e.id DESC;
 
 -- name: url_columns
 SELECT u.id, u.url, coalesce(p.state, 0), coalesce(p.reason, f.reason), p.status, p.content_type, u.depth, u.parent, u.raw, p.title, p.content_hash, p.body_bytes,
@@ -101,9 +150,6 @@ SELECT origin, host, access, status, body, expires_at, failures, detail, fetched
 SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, addresses, cnames
 FROM hosts WHERE host = %s;
 
--- name: queue_id
-SELECT id FROM queues WHERE crawl = %s AND host = %s;
-
 -- name: queue
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id LIMIT %(open_max)s) o), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
 FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = %(crawl)s AND q.host = %(host)s;
@@ -112,6 +158,15 @@ FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = %(crawl)s AND
 -- Rows are counted only of the queues that are shown.
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id LIMIT %(open_max)s) o), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
 FROM (SELECT * FROM queues WHERE crawl = %(crawl)s AND due IS NOT NULL ORDER BY held DESC LIMIT %(limit)s) q LEFT JOIN hosts h ON h.host = q.host;
+
+-- name: hosts_of_crawl
+-- The robots.txt of the origin that was asked last stands for its host.
+SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id LIMIT %(open_max)s) o), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead,
+  h.host, h.next_at, h.delay_ms, h.requests, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.addresses, h.cnames,
+  r.version, r.access
+FROM (SELECT * FROM queues WHERE crawl = %(crawl)s AND host > %(after)s ORDER BY host LIMIT %(limit)s) q LEFT JOIN hosts h ON h.host = q.host
+  LEFT JOIN LATERAL (SELECT version, access FROM robots WHERE host = q.host ORDER BY fetched_at DESC, origin LIMIT 1) r ON true
+ORDER BY q.host;
 
 -- name: workers
 SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, coalesce(owned.parts, 0), w.flush_seq, w.in_flight, w.pages, w.pages_per_s, w.cpu, w.rss_bytes,

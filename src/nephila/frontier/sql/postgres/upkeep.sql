@@ -1,4 +1,4 @@
--- Completion, limits, deletion. Order of locks: workers, partitions, queues, crawls, control.
+-- Completion, limits, deletion, forgetting. Order of locks: workers, partitions, queues, crawls, control.
 
 -- name: any_dead
 SELECT EXISTS(SELECT 1 FROM workers WHERE fenced_at IS NULL AND lease_until < %s);
@@ -54,6 +54,19 @@ DELETE FROM queues WHERE id IN (SELECT id FROM queues WHERE crawl = %(crawl)s OR
 
 -- name: purge_refusals
 DELETE FROM refusals WHERE ctid = ANY(ARRAY(SELECT ctid FROM refusals WHERE crawl = %(crawl)s LIMIT %(rows_max)s));
+
+-- name: purge_errors
+DELETE FROM errors WHERE id IN (SELECT id FROM errors WHERE crawl = %(crawl)s LIMIT %(rows_max)s);
+
+-- name: purge_keys
+DELETE FROM request_keys WHERE crawl = %s;
+
+-- name: forget_errors
+-- Nothing is locked or written where none are too old.
+DELETE FROM errors WHERE id IN (SELECT id FROM errors WHERE id <= (SELECT max(id) FROM errors) - %s ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED);
+
+-- name: forget_keys
+DELETE FROM request_keys WHERE key IN (SELECT key FROM request_keys WHERE created_at < %s LIMIT %s FOR UPDATE SKIP LOCKED);
 
 -- name: purge_tallies
 DELETE FROM tallies WHERE crawl = %s;

@@ -64,14 +64,17 @@ SELECT crawl, count(*) FROM new GROUP BY crawl;
 UPDATE crawls SET urls_granted = urls_granted + inserted, limited_by = CASE WHEN refused > 0 THEN 'max_urls' ELSE limited_by END
 FROM unnest(%s, %s, %s) AS granted(crawl, inserted, refused) WHERE id = granted.crawl;
 
--- name: add_archive_files
-INSERT INTO archive_files(name, worker, bytes) SELECT name, %s, bytes FROM unnest(%s, %s) AS file(name, bytes) ORDER BY name
-ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes RETURNING name, id;
-
 -- name: insert_pages
+-- With the archive files that they lie in, whose ids are made here.
+WITH files AS (INSERT INTO archive_files(name, worker, bytes) SELECT name, %s, bytes FROM unnest(%s, %s) AS f(name, bytes) ORDER BY name
+  ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes RETURNING name, id)
 INSERT INTO pages(url, crawl, state, tries, reason, status, content_type, body_bytes, wire_bytes, fetched_at, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
   ip, protocol, charset, title, facts, content_hash, file, "offset", length, truncated, redirect_to, error, links, refused)
-SELECT * FROM unnest(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);
+SELECT url, crawl, state, tries, reason, status, content_type, body_bytes, wire_bytes, fetched_at, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
+  ip, protocol, charset, title, facts, content_hash, (SELECT id FROM files WHERE name = v.file), "offset", length, truncated, redirect_to, error, links, refused
+FROM unnest(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+  AS v(url, crawl, state, tries, reason, status, content_type, body_bytes, wire_bytes, fetched_at, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
+  ip, protocol, charset, title, facts, content_hash, file, "offset", length, truncated, redirect_to, error, links, refused);
 
 -- name: retry_urls
 UPDATE frontier f SET not_before = v.not_before, tries = v.tries, crashes = v.crashes, reason = v.reason
@@ -202,10 +205,21 @@ UPDATE control SET version = version + 1;
 UPDATE crawls SET joined_hosts = (joined_hosts::jsonb || to_jsonb(%(host)s::text))::text, control = (SELECT version FROM control)
 WHERE id = %(crawl)s AND NOT joined_hosts::jsonb ? %(host)s::text;
 
+-- name: count
+-- Tallies and refusals: rows of this session alone.
+WITH tallied AS (INSERT INTO tallies(crawl, worker, name, n) SELECT crawl, %s, name, n FROM unnest(%s, %s, %s) AS v(crawl, name, n) ORDER BY crawl, name
+  ON CONFLICT (crawl, worker, name) DO UPDATE SET n = tallies.n + excluded.n)
+INSERT INTO refusals(crawl, worker, host, reason, n) SELECT crawl, %s, host, reason, n FROM unnest(%s, %s, %s, %s) AS v(crawl, host, reason, n) ORDER BY crawl, host, reason
+ON CONFLICT (crawl, worker, host, reason) DO UPDATE SET n = refusals.n + excluded.n;
+
 -- name: add_tallies
+-- Of seeds, which no session inserts.
 INSERT INTO tallies(crawl, worker, name, n) SELECT crawl, %s, name, n FROM unnest(%s, %s, %s) AS v(crawl, name, n) ORDER BY crawl, name
 ON CONFLICT (crawl, worker, name) DO UPDATE SET n = tallies.n + excluded.n;
 
 -- name: add_refusals
 INSERT INTO refusals(crawl, worker, host, reason, n) SELECT crawl, %s, host, reason, n FROM unnest(%s, %s, %s, %s) AS v(crawl, host, reason, n) ORDER BY crawl, host, reason
 ON CONFLICT (crawl, worker, host, reason) DO UPDATE SET n = refusals.n + excluded.n;
+
+-- name: add_errors
+INSERT INTO errors(at, worker, crawl, url, reason, detail, tries) SELECT * FROM unnest(%s, %s, %s, %s, %s, %s, %s);

@@ -3,11 +3,23 @@
 -- name: create_crawl
 INSERT INTO crawls(uuid, seeds, settings, fingerprint, state, created_at, running_since) VALUES (?, ?, ?, ?, 'running', ?, ?) RETURNING id;
 
+-- name: request_key
+SELECT crawl, fingerprint FROM request_keys WHERE key = ?;
+
+-- name: add_request_key
+INSERT INTO request_keys(key, fingerprint, crawl, created_at) VALUES (?, ?, ?, ?);
+
+-- name: drop_request_keys
+DELETE FROM request_keys WHERE crawl = ?;
+
 -- name: seeded
 UPDATE crawls SET seeding = 0 WHERE id = ?;
 
 -- name: crawl
 SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls WHERE id = ? AND NOT deleted;
+
+-- name: crawl_by_uuid
+SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls WHERE uuid = ? AND NOT deleted;
 
 -- name: crawls
 SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls WHERE NOT deleted ORDER BY id;
@@ -48,6 +60,57 @@ SELECT count(*) FROM workers w CROSS JOIN json_each(w.in_flight) j CROSS JOIN ur
 -- name: refusals
 SELECT host, reason, n FROM refusals WHERE crawl = ? ORDER BY n DESC;
 
+-- name: sizes
+SELECT name, sum(n) FROM tallies WHERE name IN ('urls', 'visited', 'bytes') GROUP BY name;
+
+-- name: store_bytes
+SELECT page_count * page_size FROM pragma_page_count, pragma_page_size;
+
+-- name: archive_bytes
+SELECT coalesce(sum(bytes), 0) FROM archive_files;
+
+-- name: urls_of_crawl
+-- The ids of a listing between two bounds, in this and the next four; each is one range of its index, filters are conditions.
+SELECT u.id AS id FROM urls u INDEXED BY urls_crawl LEFT JOIN pages p ON p.id = u.page
+WHERE u.crawl = :crawl AND u.id > :low AND u.id <= :high /* conditions */;
+
+-- name: urls_ended
+-- In one state other than visited.
+SELECT u.id AS id FROM urls u INDEXED BY urls_ended LEFT JOIN pages p ON p.id = u.page
+WHERE u.crawl = :crawl AND u.state > 1 AND u.state = :state AND u.id > :low AND u.id <= :high /* conditions */;
+
+-- name: urls_open
+-- Where few are open: through their queues, also those that sleep until their owner hears of an arrival.
+SELECT u.id AS id FROM (SELECT id FROM queues INDEXED BY queues_active WHERE crawl = :crawl AND due IS NOT NULL UNION SELECT queue FROM arrivals WHERE crawl = :crawl) q
+CROSS JOIN urls u INDEXED BY urls_open ON u.queue = q.id AND u.state = 0 LEFT JOIN pages p ON p.id = u.page
+WHERE u.id > :low AND u.id <= :high /* conditions */;
+
+-- name: urls_in_flight
+SELECT u.id AS id FROM json_each(:claimed) c CROSS JOIN urls u ON u.id = c.value LEFT JOIN pages p ON p.id = u.page
+WHERE u.crawl = :crawl AND u.id > :low AND u.id <= :high /* conditions */;
+
+-- name: urls_of_queue
+-- By key: they must be sorted.
+SELECT u.id AS id FROM urls u INDEXED BY urls_key LEFT JOIN pages p ON p.id = u.page
+WHERE u.queue = :queue AND u.id > :low AND u.id <= :high /* conditions */;
+
+-- name: queue_rows
+-- How many a queue has, counted up to a bound.
+SELECT q.id, (SELECT count(*) FROM (SELECT 1 FROM urls INDEXED BY urls_key WHERE queue = q.id LIMIT :rows_max)) FROM queues q WHERE q.crawl = :crawl AND q.host = :host;
+
+-- name: linking
+SELECT u.id, p.links FROM json_each(?) wanted CROSS JOIN urls u ON u.id = wanted.value JOIN pages p ON p.id = u.page ORDER BY u.id;
+
+-- name: linked_ids
+-- Of each range of keys its place in the list and the URL in it.
+SELECT link.key, u.id FROM json_each(?) link CROSS JOIN urls u INDEXED BY urls_key
+  ON u.queue = link.value ->> 0 AND u.key BETWEEN unhex(link.value ->> 1) AND unhex(link.value ->> 2);
+
+-- name: errors
+-- The latest first; of one crawl, or of all.
+SELECT e.id, e.at, e.worker, e.crawl, e.url, coalesce(u.url, ''), e.reason, e.detail, e.tries FROM errors e LEFT JOIN urls u ON u.id = e.url AND u.crawl = e.crawl
+WHERE :crawl IS NULL OR e.crawl = :crawl ORDER BY e.id DESC LIMIT :limit;
+
 -- name: url_columns
 SELECT u.id, u.url, u.state, u.reason, p.status, p.content_type, u.depth, u.parent, u.raw, p.title, p.content_hash, p.body_bytes, p.fetched_at, p.total_ms, u.tries,
   f.name, p."offset", p.length, p.redirect_to, q.host, u.kind, u.not_before, p.error
@@ -70,6 +133,15 @@ SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes,
 -- name: queue_columns
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND state = 0 LIMIT :open_max)), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
 FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = :crawl AND;
+
+-- name: hosts_of_crawl
+-- The robots.txt of the origin that was asked last stands for its host.
+SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND state = 0 LIMIT :open_max)), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead,
+  h.host, h.next_at, h.delay_ms, h.requests, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.addresses, h.cnames,
+  r.version, r.access
+FROM queues q LEFT JOIN hosts h ON h.host = q.host
+  LEFT JOIN robots r ON r.host = q.host AND r.origin = (SELECT origin FROM robots WHERE host = q.host ORDER BY fetched_at DESC, origin LIMIT 1)
+WHERE q.crawl = :crawl AND q.host > :after ORDER BY q.host LIMIT :limit;
 
 -- name: workers
 SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, (SELECT count(*) FROM partitions WHERE owner = w.id), w.flush_seq, w.in_flight,

@@ -1,4 +1,4 @@
--- Completion, limits, deletion.
+-- Completion, limits, deletion, forgetting.
 
 -- name: running
 SELECT id, state, seeding, running_since, active_ms,
@@ -32,8 +32,25 @@ DELETE FROM queues WHERE id = ?;
 -- name: purge_refusals
 DELETE FROM refusals WHERE (crawl, host, reason) IN (SELECT crawl, host, reason FROM refusals WHERE crawl = ? LIMIT ?);
 
+-- name: purge_errors
+DELETE FROM errors WHERE id IN (SELECT id FROM errors WHERE crawl = ? LIMIT ?);
+
+-- name: old_errors
+-- The last one that is too old, if there is any; both ends of the key.
+SELECT last - ?1 FROM (SELECT (SELECT min(id) FROM errors) AS first, (SELECT max(id) FROM errors) AS last) WHERE first <= last - ?1;
+
+-- name: forget_errors
+DELETE FROM errors WHERE id IN (SELECT id FROM errors WHERE id <= ? ORDER BY id LIMIT ?);
+
+-- name: old_keys
+SELECT EXISTS(SELECT 1 FROM request_keys WHERE created_at < ?);
+
+-- name: forget_keys
+DELETE FROM request_keys WHERE key IN (SELECT key FROM request_keys WHERE created_at < ? LIMIT ?);
+
 -- name: purge_rest
 DELETE FROM tallies WHERE crawl = ?1;
 DELETE FROM grants WHERE crawl = ?1;
 DELETE FROM arrivals WHERE crawl = ?1;
+DELETE FROM request_keys WHERE crawl = ?1;
 DELETE FROM crawls WHERE id = ?1;

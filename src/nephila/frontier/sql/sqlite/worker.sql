@@ -160,6 +160,9 @@ INSERT INTO tallies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + exclud
 -- name: add_refusal
 INSERT INTO refusals VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
+-- name: add_errors many
+INSERT INTO errors(at, worker, crawl, url, reason, detail, tries) VALUES (?,?,?,?,?,?,?);
+
 -- name: join_host
 UPDATE crawls SET joined_hosts = json_insert(joined_hosts, '$[#]', ?1), control = (SELECT version FROM control)
 WHERE id = ?2 AND ?1 NOT IN (SELECT value FROM json_each(joined_hosts));

@@ -1,0 +1,212 @@
+"""Who may do what: bearer tokens, or nobody but this machine where there are none yet."""
+
+import ipaddress
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection
+
+from nephila.api.problems import Problem, declared
+from nephila.api.services import StorePool, services_of
+from nephila.clock import Clock
+from nephila.control.access import SECRET_CHARS_MAX, allows, digest_of
+from nephila.frontier.operators import Access, Token
+from nephila.frontier.store import Catalog
+
+CACHED_MS = 2000.0  # a revoked token ends after at most this
+TOKENS_CACHED_MAX = 1000
+LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
+SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+SUBPROTOCOL = "bearer"  # browsers cannot set a header on a WebSocket: ["bearer", secret]
+LOCAL = "local"
+
+T = TypeVar("T")
+
+scheme = HTTPBearer(
+    auto_error=False,
+    scheme_name="token",
+    description="A token of `nephila token create NAME`. Not needed on this machine while there is none.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    name: str
+    access: Access
+    token: int | None  # None: this machine, without a token
+
+
+class Gate:
+    """Looks tokens up, each at most once in CACHED_MS. Any thread may ask."""
+
+    def __init__(self, pool: StorePool, clock: Clock) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._lock = Lock()
+        self._known: OrderedDict[bytes, tuple[float, Any]] = OrderedDict()
+
+    def token(self, secret: str) -> Token | None:
+        digest = digest_of(secret)
+
+        def look() -> Token | None:
+            with self._pool.use() as store:
+                return store.rulebook.token(digest)
+
+        return self._cached(digest, look)
+
+    def is_open(self) -> bool:
+        """No token was ever made: this machine may do everything, others nothing."""
+
+        def look() -> bool:
+            with self._pool.use() as store:
+                return not store.rulebook.has_tokens()
+
+        return self._cached(b"", look)
+
+    def forget(self) -> None:
+        """A token was made or revoked here: it holds at once."""
+        with self._lock:
+            self._known.clear()
+
+    def _cached(self, key: bytes, look: Callable[[], T]) -> T:
+        now = self._clock.tick_ms()
+        with self._lock:
+            found = self._known.get(key)
+        if found is not None and now < found[0]:
+            value: T = found[1]
+            return value
+        value = look()
+        with self._lock:
+            self._known[key] = (now + CACHED_MS, value)
+            self._known.move_to_end(key)
+            while len(self._known) > TOKENS_CACHED_MAX:
+                self._known.popitem(last=False)
+        return value
+
+
+class Quota:
+    """Crawls that each token has under way, as far as this process started them."""
+
+    def __init__(self, crawls_max: int) -> None:
+        self._crawls_max = crawls_max
+        self._lock = Lock()
+        self._started: dict[int, set[int]] = {}  # token -> crawls, at most crawls_max
+
+    def check(self, caller: Caller, catalog: Catalog) -> None:
+        if caller.token is None:
+            return
+        with self._lock:
+            started = set(self._started.get(caller.token, ()))
+        over = (
+            {crawl.id for crawl in catalog.crawls() if crawl.id in started and crawl.state.over} if started else set()
+        )
+        with self._lock:
+            self._started.setdefault(caller.token, set()).difference_update(over)
+        if len(started - over) >= self._crawls_max:
+            raise Problem(429, f"the token {caller.name} has {len(started - over)} crawls under way, the most it may")
+
+    def started(self, caller: Caller, crawl_id: int) -> None:
+        if caller.token is not None:
+            with self._lock:
+                self._started.setdefault(caller.token, set()).add(crawl_id)
+
+
+def caller_of(connection: HTTPConnection, secret: str | None) -> Caller:
+    """Raises Problem. Reads the store: not for the event loop."""
+    services = services_of(connection)
+    if secret is not None:
+        token = services.gate.token(secret) if len(secret) <= SECRET_CHARS_MAX else None
+        if token is None:
+            raise Problem(401, "this token is not known or was revoked")
+        return Caller(token.name, token.access, token.id)
+    if not services.gate.is_open():
+        raise Problem(401, "a token is needed")
+    peer = connection.client.host if connection.client else ""
+    if not is_local(peer, connection.headers):
+        raise Problem(401, "without a token only this machine itself is served")
+    unsafe = connection.scope.get("method", "GET") not in SAFE_METHODS
+    if unsafe and not own_origin(connection.headers, services.settings.cors_origins):
+        raise Problem(403, "another website asks in your name", hint="use the interface of this server, or a token")
+    return Caller(LOCAL, Access.ADMIN, None)
+
+
+def is_local(peer: str, headers: Mapping[str, str]) -> bool:
+    """From this machine, under a name of it (a foreign one is DNS rebinding), and not handed on by a proxy."""
+    host = headers.get("host", "").rpartition(":")[0] or headers.get("host", "")
+    named_local = host in LOOPBACK_NAMES or headers.get("host", "") in LOOPBACK_NAMES
+    return is_loopback(peer) and named_local and not any(name in headers for name in FORWARDED)
+
+
+def is_loopback(address: str) -> bool:
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def own_origin(headers: Mapping[str, str], allowed: Sequence[str]) -> bool:
+    """A browser says which site asks: it must be ours or one that the settings name. Programs say nothing."""
+    origin = headers.get("origin")
+    if origin is None or origin in allowed:
+        return True
+    return urlsplit(origin).netloc == headers.get("host", "") != ""
+
+
+def socket_secret(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | None:
+    """Of a WebSocket: from the header, or the word after `bearer` in the subprotocols."""
+    kind, _, secret = headers.get("authorization", "").partition(" ")
+    if kind.lower() == SUBPROTOCOL and secret:
+        return secret.strip()
+    return subprotocols[1] if len(subprotocols) == 2 and subprotocols[0] == SUBPROTOCOL else None
+
+
+def admit_socket(connection: HTTPConnection, needed: Access) -> Caller:
+    """Of a WebSocket, before it is accepted. Raises Problem. Reads the store: not for the event loop."""
+    if not own_origin(connection.headers, services_of(connection).settings.cors_origins):
+        raise Problem(403, "this website may not connect", hint="add it to the setting cors_origins")
+    caller = caller_of(connection, socket_secret(connection.headers, connection.scope.get("subprotocols", [])))
+    return _with(caller, needed)
+
+
+def _with(caller: Caller, needed: Access) -> Caller:
+    if not allows(caller.access, needed):
+        raise Problem(403, f"this needs a token with access {needed}; {caller.name} has {caller.access}")
+    return caller
+
+
+@cache
+def requires(needed: Access) -> Callable[..., Caller]:
+    def admitted(
+        connection: HTTPConnection, credentials: Annotated[HTTPAuthorizationCredentials | None, Security(scheme)]
+    ) -> Caller:
+        if credentials is None and "authorization" in connection.headers:
+            raise Problem(401, "the Authorization header is no bearer token")
+        return _with(caller_of(connection, credentials.credentials if credentials else None), needed)
+
+    return admitted
+
+
+def guarded(
+    needed: Access, *problems: int, answers: Mapping[int | str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """What every route of this access declares; `answers`: those that are no JSON."""
+    return {
+        "dependencies": [Depends(requires(needed))],
+        "openapi_extra": {"x-access": needed.value},
+        "responses": declared(400, 401, 403, *problems) | dict(answers or {}),
+    }
+
+
+Reader = Annotated[Caller, Depends(requires(Access.READ))]
+Writer = Annotated[Caller, Depends(requires(Access.WRITE))]
+Admin = Annotated[Caller, Depends(requires(Access.ADMIN))]

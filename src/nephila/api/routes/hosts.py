@@ -1,0 +1,73 @@
+"""Hosts: how they are treated, why, and what an operator says about them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from nephila.api.access import Admin, guarded
+from nephila.api.lookup import crawl_named
+from nephila.api.problems import Problem
+from nephila.api.query import CrawlRef, PlainText
+from nephila.api.schemas import HostFactsView, HostList, HostQueueView, HostRuleBody, HostRuleView
+from nephila.api.services import Shared
+from nephila.control.operators import HOST_CHARS_MAX, host_facts, host_key
+from nephila.errors import UsageError
+from nephila.frontier.operators import Access
+
+HOSTS_DEFAULT, HOSTS_MAX = 100, 500
+
+router = APIRouter(tags=["hosts"])
+
+HostName = Annotated[PlainText, Path(min_length=1, max_length=HOST_CHARS_MAX, examples=["example.com"])]
+
+
+def _key(host: str) -> str:
+    try:
+        return host_key(host)
+    except UsageError as error:
+        raise Problem(422, str(error), field="host") from None
+
+
+@router.get("/crawls/{crawl}/hosts", **guarded(Access.READ, 404))
+def list_hosts(
+    shared: Shared,
+    crawl: CrawlRef,
+    after: Annotated[
+        PlainText, Query(max_length=HOST_CHARS_MAX, description="what `next` of the page before says")
+    ] = "",
+    limit: Annotated[int, Query(ge=1, le=HOSTS_MAX)] = HOSTS_DEFAULT,
+) -> HostList:
+    """By name: queue, delay, next allowed time and why, robots.txt, errors."""
+    with shared.pool.use() as store:
+        found = store.catalog.hosts(crawl_named(store, crawl).id, after, limit)
+    hosts = [HostQueueView.model_validate(host) for host in found]
+    return HostList(hosts=hosts, next=hosts[-1].queue.host if len(hosts) == limit else None)
+
+
+@router.get("/hosts/{host}", **guarded(Access.READ, 404))
+def get_host(shared: Shared, host: HostName) -> HostFactsView:
+    """Over all crawls."""
+    key = _key(host)
+    with shared.pool.use() as store:
+        found = host_facts(store.catalog, store.rulebook, key)
+    if found is None:
+        raise Problem(404, f"nothing is known of {key}")
+    return HostFactsView.model_validate(found)
+
+
+@router.put("/hosts/{host}", **guarded(Access.ADMIN))
+def set_host(shared: Shared, host: HostName, body: HostRuleBody, caller: Admin) -> HostRuleView:
+    """A delay of its own, a block for some time, or both. Workers follow with their next flush."""
+    key = _key(host)
+    with shared.pool.use() as store:
+        rule = store.rulebook.set_host(key, body.delay_ms, body.blocked_in_ms, body.reason, caller.name)
+    return HostRuleView.model_validate(rule)
+
+
+@router.delete("/hosts/{host}", status_code=204, **guarded(Access.ADMIN, 404))
+def clear_host(shared: Shared, host: HostName) -> None:
+    """Remove what was said about it; its clock stays."""
+    key = _key(host)
+    with shared.pool.use() as store:
+        if not store.rulebook.clear_host(key):
+            raise Problem(404, f"there is no rule for {key}")

@@ -1,0 +1,28 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests import postgres
+from tests.api.served import KINDS, Served, served
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers() -> Iterator[None]:
+    yield
+    postgres.stop_servers()
+
+
+@pytest.fixture(params=KINDS)
+def api(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
+    """A server of its own, on each store."""
+    with served(request.param, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def client(api: Served) -> Iterator[httpx.Client]:
+    """Of this machine, without a token: all access."""
+    with api.client() as made:
+        yield made

@@ -1,0 +1,152 @@
+"""Crawls through the API: started, listed, steered, ended; the same request twice makes one."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from nephila.api.routes.crawls import root_problem
+from nephila.frontier.store import UrlRow
+from nephila.models import CrawlState, UrlState
+from tests.api.served import V1, Served
+
+SEEDS = {"seeds": ["https://example.com/", "example.org"]}
+
+
+def started(client: httpx.Client, body: dict[str, Any] | None = None, **headers: str) -> dict[str, Any]:
+    answer = client.post(f"{V1}/crawls", json=body or SEEDS, headers=headers)
+    assert answer.status_code == 201, answer.text
+    return cast(dict[str, Any], answer.json())
+
+
+@pytest.mark.requirement("A-20", "A-22", "A-23")
+def test_a_crawl_is_started_and_found_by_number_and_uuid(client: httpx.Client) -> None:
+    made = started(client, SEEDS | {"settings": {"polite.floor_ms": 500}})
+    assert made["seeds"] == ["https://example.com/", "https://example.org/"]
+    assert made["settings"]["polite"]["floor_ms"] == 500
+    for name in (made["id"], made["crawl_id"], made["crawl_id"].upper()):
+        found = client.get(f"{V1}/crawls/{name}").json()
+        assert (found["id"], found["status"], found["total"], found["pending"]) == (made["id"], "running", 2, 2)
+    listed = client.get(f"{V1}/crawls").json()["crawls"]
+    assert [crawl["id"] for crawl in listed][0] == made["id"]
+    assert listed[0].keys() >= {"total", "completed", "pending", "in_progress", "failed", "root_url", "requested_depth"}
+
+
+@pytest.mark.requirement("A-29")
+def test_one_url_with_a_depth_is_a_crawl_of_the_graph_profile(client: httpx.Client) -> None:
+    answer = client.post(f"{V1}/crawls", params={"wait": 0}, json={"url": "https://example.com/", "depth": 3})
+    assert answer.status_code == 201
+    assert (answer.json()["profile"], answer.json()["requested_depth"]) == ("graph", 3)
+
+
+@pytest.mark.requirement("A-29")
+def test_a_root_that_nobody_fetches_in_time_is_a_timeout_and_the_crawl_is_cancelled(
+    api: Served, client: httpx.Client
+) -> None:
+    answer = client.post(f"{V1}/crawls", params={"wait": 1}, json={"url": "https://example.com/"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (504, "gateway_timeout")
+    made = api.store.catalog.crawls()[-1]
+    assert (made.state, made.reason) == (CrawlState.ENDING, "cancelled")
+
+
+def root(state: UrlState, reason: str = "", status: int | None = None) -> UrlRow:
+    return cast(UrlRow, SimpleNamespace(state=state, reason=reason, status=status, url="http://a.test/", error=None))
+
+
+@pytest.mark.requirement("A-29")
+@pytest.mark.parametrize(
+    ("row", "expired", "status"),
+    [
+        (root(UrlState.VISITED, status=200), False, None),
+        (root(UrlState.REDIRECTED, status=301), False, None),
+        (root(UrlState.EXCLUDED, "robots"), False, None),
+        (root(UrlState.NOT_FOUND, status=404), False, 404),
+        (root(UrlState.FORBIDDEN, status=403), False, 502),
+        (root(UrlState.HTTP_ERROR, "http_5xx", 500), False, 502),
+        (root(UrlState.FAILED, "nxdomain"), False, 502),
+        (root(UrlState.FAILED, "timeout"), False, 504),
+        (root(UrlState.QUEUED), False, None),
+        (root(UrlState.QUEUED), True, 504),
+        (root(UrlState.QUEUED, "connect"), True, 502),
+        (root(UrlState.IN_PROGRESS), True, 504),
+        (None, False, None),
+        (None, True, 504),
+    ],
+)
+def test_what_becomes_of_a_root_page(row: UrlRow | None, expired: bool, status: int | None) -> None:
+    problem = root_problem(row, expired=expired)
+    assert (problem.status if problem else None) == status
+
+
+def test_the_same_key_makes_one_crawl(client: httpx.Client) -> None:
+    key = {"Idempotency-Key": "k1"}
+    first, second = started(client, **key), started(client, **key)
+    assert first["id"] == second["id"]
+    assert started(client)["id"] != first["id"], "without a key each request makes one"
+    answer = client.post(f"{V1}/crawls", json={"seeds": ["https://other.example/"]}, headers=key)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
+
+
+def test_the_list_goes_on_where_it_ended(client: httpx.Client) -> None:
+    for _ in range(3):
+        started(client)
+    first = client.get(f"{V1}/crawls", params={"limit": 2}).json()
+    rest = client.get(f"{V1}/crawls", params={"limit": 2, "after": first["next"]}).json()
+    assert [crawl["id"] for page in (first, rest) for crawl in page["crawls"]] == [4, 3, 2, 1]
+    assert rest["next"] is None
+    paged = client.get(f"{V1}/crawls", params={"limit": 2, "offset": 2}).json()
+    assert [crawl["id"] for crawl in paged["crawls"]] == [2, 1]
+    none = client.get(f"{V1}/crawls", params={"status": "completed"}).json()
+    assert none == {"crawls": [], "next": None}
+
+
+@pytest.mark.requirement("S-05", "A-27")
+def test_a_crawl_is_paused_resumed_and_cancelled(api: Served, client: httpx.Client) -> None:
+    crawl = started(client)["id"]
+    assert client.post(f"{V1}/crawls/{crawl}/pause").json()["status"] == "paused"
+    assert client.post(f"{V1}/crawls/{crawl}/resume").json()["status"] == "running"
+    assert client.delete(f"{V1}/crawls/{crawl}").json()["status"] in ("ending", "cancelled")
+    assert client.post(f"{V1}/crawls/{crawl}/pause").status_code == 409, "it is ending"
+
+
+def test_what_is_over_cannot_be_steered_but_purged(api: Served, client: httpx.Client) -> None:
+    crawl = api.crawl.id
+    api.store.catalog.steer(crawl, CrawlState.CANCELLED)
+    for method, path, body in (
+        ("POST", "/pause", None),
+        ("POST", "/resume", None),
+        ("POST", "/cancel", None),
+        ("PATCH", "/pace", {"floor_ms": 1}),
+        ("DELETE", "", None),
+    ):
+        answer = client.request(method, f"{V1}/crawls/{crawl}{path}", json=body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict"), path
+    purged = client.delete(f"{V1}/crawls/{crawl}", params={"purge": True}).json()
+    assert purged["rows"] > 0 and purged["files"] == 1
+    assert client.get(f"{V1}/crawls/{crawl}").status_code == 404
+
+
+def test_a_running_crawl_is_not_purged(client: httpx.Client) -> None:
+    crawl = started(client)["id"]
+    assert client.delete(f"{V1}/crawls/{crawl}", params={"purge": True}).status_code == 409
+    assert client.get(f"{V1}/crawls/{crawl}").json()["status"] == "running"
+
+
+@pytest.mark.requirement("P-17")
+def test_the_pace_changes_while_it_runs(api: Served, client: httpx.Client) -> None:
+    pace = {"floor_ms": 7, "adaptive": False, "max_inflight": 3}
+    changed = client.patch(f"{V1}/crawls/{api.crawl.id}/pace", json=pace).json()["settings"]["polite"]
+    assert changed.items() >= pace.items()
+    assert changed["jitter_ms"] == 0
+    assert api.store.catalog.crawl(api.crawl.id).settings.polite.floor_ms == 7
+
+
+@pytest.mark.requirement("L-01")
+def test_progress_has_the_words_of_the_crawl(api: Served, client: httpx.Client) -> None:
+    api.store.catalog.attend(api.crawl.id)
+    progress = client.get(f"{V1}/crawls/{api.crawl.id}/progress").json()
+    crawl = client.get(f"{V1}/crawls/{api.crawl.id}").json()
+    shared = ("crawl_id", "status", "total", "completed", "pending", "in_progress", "failed", "root_url", "requested_depth")
+    assert {name: progress[name] for name in shared} == {name: crawl[name] for name in shared}
+    assert (progress["total"], progress["completed"], progress["failed"], progress["final"]) == (6, 4, 1, False)

@@ -1,0 +1,526 @@
+"""Document 000, line by line: every endpoint, field, default and word of its API text."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephila.api.faces.run_records import (
+    ENVIRONMENT,
+    RunSettings,
+    Word,
+    allowed_hosts,
+    counts_of,
+    floor_of,
+    merged,
+    run_status,
+    settings_for,
+    word_of,
+)
+from nephila.api.faces.runs import FILTERS, RECENT_MS, Watch
+from nephila.errors import UsageError
+from nephila.frontier.store import UrlFilter
+from nephila.models import CrawlState, UrlState
+from nephila.profiles import RedirectMode, crawl_settings
+from tests.api.faced import Face, faced
+from tests.e2e.harness import STORES
+from tests.site.fixtures import OTHER_HOST, html, moved
+from tests.site.server import Page, TestWeb
+from tests.unit.control.filled import Filled, fill
+
+DOCUMENTED = {
+    "maxPages": 5000,
+    "maxDepth": 25,
+    "scopeMode": "same_host",
+    "includeDocuments": False,
+    "followRedirects": True,
+    "demoDelayMs": 0,
+    "requestTimeoutMs": 5000,
+    "maxRetries": 2,
+}
+OTHERS = {
+    "maxPages": 7,
+    "maxDepth": 3,
+    "scopeMode": "same_domain",
+    "includeDocuments": True,
+    "followRedirects": False,
+    "demoDelayMs": 250,
+    "requestTimeoutMs": 1500,
+    "maxRetries": 0,
+}
+ECHOED = ("id", "seed_url", "normalized_seed_url", "allowed_hosts", "run_config", "root_url")
+
+
+@pytest.fixture(params=STORES)
+def face(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Face]:
+    with faced(request.param, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[Face]:
+    with faced("sqlite", tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[tuple[Face, Filled]]:
+    """A crawl of a.test, half done."""
+    made = fill(tmp_path)
+    with faced("sqlite", tmp_path) as face:
+        yield face, made
+
+
+def post_run(face: Face, seed: str, **settings: Any) -> dict[str, Any]:
+    answer = face.client.post("/crawl-runs", json={"seedUrl": seed, "settings": settings})
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+# --- starting a run -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("A-01", "A-02", "A-03", "N-12", "SC-01", "SC-02")
+def test_a_run_is_created_with_the_documented_defaults(face: Face) -> None:
+    answer = face.client.post("/crawl-runs", json={"seedUrl": "https://example.com/#top"})
+    assert answer.status_code == 201
+    run = answer.json()
+    assert run["seed_url"] == "https://example.com/#top"
+    assert run["normalized_seed_url"] == run["root_url"] == "https://example.com/"
+    assert run["allowed_hosts"] == ["example.com", "www.example.com"]
+    assert run["run_config"].items() >= DOCUMENTED.items()
+    assert run["status"] == "RUNNING"
+    (row,) = face.client.get(f"/crawl-runs/{run['id']}/urls").json()["urls"]
+    assert (row["normalized_url"], row["status"], row["depth"]) == ("https://example.com/", "QUEUED", 0)
+
+
+@pytest.mark.requirement("A-02", "A-12", "W-04", "R-12", "P-15")
+@pytest.mark.parametrize("name", OTHERS)
+def test_each_setting_is_stored_and_echoed(embedded: Face, name: str) -> None:
+    run = post_run(embedded, "https://example.com/", **{name: OTHERS[name]})
+    assert run["run_config"].items() >= (DOCUMENTED | {name: OTHERS[name]}).items()
+    for path in ("", "/summary"):
+        echoed = embedded.client.get(f"/crawl-runs/{run['id']}{path}").json()
+        assert {field: echoed[field] for field in ECHOED} == {field: run[field] for field in ECHOED}
+
+
+@pytest.mark.requirement("A-12")
+def test_what_is_left_out_comes_from_the_environment(embedded: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    for field, value in OTHERS.items():
+        monkeypatch.setenv(ENVIRONMENT[field], str(value).lower())
+    run = post_run(embedded, "https://example.com/", maxDepth=9)
+    assert run["run_config"].items() >= (OTHERS | {"maxDepth": 9}).items()
+    assert embedded.client.get(f"/crawl-runs/{run['id']}").json()["run_config"] == run["run_config"]
+
+
+@pytest.mark.requirement("A-12")
+@pytest.mark.parametrize(("name", "value"), [("CRAWL_MAX_PAGES", "many"), ("MAX_RETRIES", "-1")])
+def test_a_wrong_environment_names_its_variable(name: str, value: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        merged(RunSettings(), {name: value})
+
+
+@pytest.mark.requirement("A-02", "A-46", "P-15", "SC-03", "SC-04", "W-04")
+def test_settings_become_those_of_the_strict_profile() -> None:
+    run = RunSettings.model_validate(OTHERS)
+    settings = settings_for(run, "http://127.0.0.1/", allow_private=True)
+    assert settings.profile == "strict"
+    assert settings.limits.max_urls == 7
+    assert settings.limits.max_pages is None
+    assert settings.scope.max_depth == 3
+    assert settings.scope.include_documents
+    assert settings.redirects.mode is RedirectMode.RECORD
+    assert settings.polite.floor_ms == 40 + 250
+    assert settings.fetch.total_timeout_ms == 1500
+    assert settings.retry.max == 0
+    assert settings.robots.mode == "ignore"
+
+
+@pytest.mark.requirement("P-11")
+@pytest.mark.parametrize(
+    ("seed", "gap_ms"),
+    [("http://127.0.0.1:9/", 40), ("http://localhost/", 40), ("http://10.1.2.3/", 40), ("https://example.com/", 1000)],
+)
+def test_only_private_hosts_are_hurried(seed: str, gap_ms: int) -> None:
+    assert floor_of(seed) == gap_ms
+
+
+@pytest.mark.requirement("SC-01")
+@pytest.mark.parametrize(
+    ("seed", "overrides", "hosts"),
+    [
+        ("https://example.com/", {}, ["example.com", "www.example.com"]),
+        ("https://www.example.com/", {}, ["www.example.com", "example.com"]),
+        ("http://127.0.0.1/", {}, ["127.0.0.1"]),
+        ("https://a.example.co.uk/", {"scope.mode": "same_domain"}, ["example.co.uk"]),
+        ("https://a.test/", {"scope.mode": "list", "scope.hosts": [".b.test"]}, [".b.test"]),
+        ("https://a.test/", {"scope.mode": "any"}, []),
+    ],
+)
+def test_allowed_hosts(tmp_path: Path, seed: str, overrides: dict[str, Any], hosts: list[str]) -> None:
+    catalog = fill(tmp_path).catalog
+    crawl = catalog.create_crawl([seed], crawl_settings("strict", overrides), "mark")
+    assert allowed_hosts(crawl) == hosts
+
+
+BAD_RUNS: list[tuple[Any, str]] = [
+    ({}, "seedUrl"),
+    ({"seedUrl": ""}, "seedUrl"),
+    ({"seedUrl": 7}, "seedUrl"),
+    ({"seedUrl": "no address"}, "no address"),
+    ({"seedUrl": "ftp://example.com/"}, "ftp"),
+    ({"seedUrl": "https://example.com/", "depth": 3}, "depth"),
+    ({"seedUrl": "https://example.com/", "settings": {"maxDepth": -1}}, "settings.maxDepth"),
+    ({"seedUrl": "https://example.com/", "settings": {"maxPages": 0}}, "settings.maxPages"),
+    ({"seedUrl": "https://example.com/", "settings": {"maxPages": "5"}}, "settings.maxPages"),
+    ({"seedUrl": "https://example.com/", "settings": {"includeDocuments": 1}}, "settings.includeDocuments"),
+    ({"seedUrl": "https://example.com/", "settings": {"scopeMode": "everything"}}, "settings.scopeMode"),
+    ({"seedUrl": "https://example.com/", "settings": {"speed": 1}}, "settings.speed"),
+    ({"seedUrl": "https://example.com/", "settings": []}, "settings"),
+    ([], "dictionary"),
+]
+
+
+@pytest.mark.requirement("A-15")
+@pytest.mark.parametrize(("body", "named"), BAD_RUNS, ids=lambda value: str(value)[:60])
+def test_a_wrong_request_makes_no_run_and_names_the_field(embedded: Face, body: Any, named: str) -> None:
+    answer = embedded.client.post("/crawl-runs", json=body)
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]
+    assert named in answer.json()["error"]
+    assert embedded.client.get("/crawl-runs").json() == {"runs": []}
+
+
+@pytest.mark.requirement("A-15")
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/crawl-runs/7", 404),
+        ("GET", "/crawl-runs/7/summary", 404),
+        ("GET", "/crawl-runs/7/urls", 404),
+        ("GET", "/crawl-runs/7/export", 404),
+        ("GET", "/crawl-runs/7/graph", 404),
+        ("GET", "/crawl-runs/7/graph-delta", 404),
+        ("POST", "/crawl-runs/7/cancel", 404),
+        ("GET", "/crawl-runs/seven", 400),
+        ("GET", "/crawl-runs/0", 400),
+        ("GET", "/crawl-runs/99999999999999999999", 400),
+        ("GET", "/crawl-runs?limit=101", 400),
+        ("GET", "/crawl-runs?colour=red", 400),
+        ("GET", "/crawl-runs/7/urls?status=GONE", 400),
+        ("GET", "/crawl-runs/7/urls?limit=0", 400),
+        ("GET", "/crawl-runs/7/urls?offset=-1", 400),
+        ("GET", "/crawl-runs/7/urls?sort=colour", 400),
+        ("GET", "/crawl-runs/7/urls?order=up", 400),
+        ("GET", "/crawl-runs/7/export?format=xml", 400),
+    ],
+)
+def test_errors_have_the_documents_body(embedded: Face, method: str, path: str, status: int) -> None:
+    answer = embedded.client.request(method, path)
+    assert answer.status_code == status
+    assert list(answer.json()) == ["error"]
+    assert status != 404 or answer.json() == {"error": "Run not found"}
+
+
+# --- looking at a run -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("A-04", "A-05", "S-03")
+def test_status_and_summary_have_counters(filled: tuple[Face, Filled]) -> None:
+    face, made = filled
+    run = face.client.get(f"/crawl-runs/{made.crawl.id}").json()
+    expected = {"VISITED": 3, "NOT_FOUND": 1, "REDIRECT_301": 1, "QUEUED": 1}
+    assert {word: count for word, count in run["counters"].items() if count} == expected
+    assert set(run["counters"]) == set(Word)
+    assert run["total_urls"] == 6
+    summary = face.client.get(f"/crawl-runs/{made.crawl.id}/summary").json()
+    assert summary.items() >= run.items()
+    assert (summary["terminal_urls"], summary["requests"], summary["retries"]) == (5, 7, 1)
+    assert summary["errors"] == {"not_found": 1}
+
+
+@pytest.mark.requirement("A-06", "A-07", "A-13")
+@pytest.mark.parametrize(
+    ("query", "names", "total"),
+    [
+        ("", ["", "x", "gone", "moved", "formula", "later"], 6),
+        ("limit=2", ["", "x"], 6),
+        ("limit=2&offset=5", ["later"], 6),
+        ("offset=6", [], 6),
+        ("order=desc&limit=2", ["later", "formula"], 6),
+        ("sort=normalized_url&order=desc&limit=2", ["x", "moved"], 6),
+        ("status=VISITED&sort=visited_at&order=asc", ["", "x", "formula"], 3),
+        ("status=VISITED&limit=1&sort=updated_at", [""], 3),
+        ("status=QUEUED", ["later"], 1),
+        ("status=REDIRECT_301", ["moved"], 1),
+        ("status=REDIRECT_FOLLOWED", [], 0),
+        ("status=HTTP_TERMINAL&sort=normalized_url", [], 0),
+    ],
+)
+def test_urls_are_listed_in_pages(filled: tuple[Face, Filled], query: str, names: list[str], total: int) -> None:
+    face, made = filled
+    answer = face.client.get(f"/crawl-runs/{made.crawl.id}/urls?{query}").json()
+    assert [row["normalized_url"].removeprefix("http://a.test/") for row in answer["urls"]] == names
+    page = answer["pagination"]
+    assert (page["total"], page["returned"]) == (total, len(names))
+    assert page["has_more"] is (bool(names) and page["offset"] + len(names) < total)
+
+
+@pytest.mark.requirement("A-13", "U-04", "U-05", "R-14")
+def test_a_row_has_its_lineage_and_its_http_metadata(filled: tuple[Face, Filled]) -> None:
+    face, made = filled
+    rows = face.client.get(f"/crawl-runs/{made.crawl.id}/urls").json()["urls"]
+    by_name = {row["normalized_url"].removeprefix("http://a.test/"): row for row in rows}
+    assert by_name["gone"]["discovered_from_url_id"] == by_name[""]["id"]
+    assert by_name["gone"]["raw_url"] == "http://a.test/gone#top"
+    assert (by_name["gone"]["http_status"], by_name["gone"]["content_type"]) == (404, "text/html")
+    assert by_name["gone"]["visited_at"] == by_name["gone"]["updated_at"] == "2023-11-14T22:13:20.123Z"
+    assert by_name["moved"]["redirect_to"] == "http://a.test/x"
+    assert (by_name["later"]["retry_count"], by_name["later"]["error_class"]) == (1, "timeout")
+    assert {"claimed_at", "claimed_by_worker"} <= by_name[""].keys()
+
+
+@pytest.mark.requirement("A-08", "A-13", "X-01")
+def test_export_as_json_and_csv(filled: tuple[Face, Filled]) -> None:
+    face, made = filled
+    path = f"/crawl-runs/{made.crawl.id}"
+    listed = face.client.get(f"{path}/urls").json()["urls"]
+    assert face.client.get(f"{path}/export?format=json&limit=50000").json() == listed
+    assert face.client.get(f"{path}/export").json() == listed
+    assert face.client.get(f"{path}/export?limit=2").json() == listed[:2]
+    answer = face.client.get(f"{path}/export?format=csv&limit=50000")
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert list(rows[0]) == list(listed[0])
+    assert [row["normalized_url"] for row in rows] == [row["normalized_url"] for row in listed]
+    formula = next(row for row in rows if row["normalized_url"].endswith("formula"))
+    assert (formula["raw_url"], formula["title"]) == ("'=cmd()", "'+1")
+
+
+@pytest.mark.requirement("A-09", "A-14", "G-01")
+def test_graph_and_its_delta(filled: tuple[Face, Filled]) -> None:
+    face, made = filled
+    path = f"/crawl-runs/{made.crawl.id}"
+    rows = face.client.get(f"{path}/urls").json()["urls"]
+    edges = [{"discovered_from_url_id": rows[0]["id"], "id": row["id"]} for row in rows[1:]]
+    assert face.client.get(f"{path}/graph?limit=100000").json()["edges"] == edges
+    short = face.client.get(f"{path}/graph?limit=2").json()
+    assert (short["edges"], short["has_more"]) == (edges[:2], True)
+    first = face.client.get(f"{path}/graph-delta?after_version=0&limit=4").json()
+    assert ([node["id"] for node in first["nodes"]], first["has_more"]) == ([row["id"] for row in rows[:4]], True)
+    rest = face.client.get(f"{path}/graph-delta?after_version={first['version']}").json()
+    assert (first["edges"] + rest["edges"], rest["has_more"]) == (edges, False)
+    nothing = face.client.get(f"{path}/graph-delta?after_version={rest['version']}").json()
+    assert (nothing["nodes"], nothing["version"]) == ([], rest["version"])
+
+
+@pytest.mark.requirement("A-14")
+def test_runs_are_listed_the_latest_first(embedded: Face) -> None:
+    made = [post_run(embedded, f"https://site{number}.test/")["id"] for number in range(22)]
+    assert [run["id"] for run in embedded.client.get("/crawl-runs").json()["runs"]] == made[:1:-1]
+    assert [run["id"] for run in embedded.client.get("/crawl-runs?limit=100").json()["runs"]] == made[::-1]
+
+
+@pytest.mark.requirement("A-14", "S-02")
+def test_cancel(face: Face) -> None:
+    run = post_run(face, "https://example.com/")["id"]
+    path = f"/crawl-runs/{run}"
+    assert face.client.get(path).json()["status"] == "RUNNING"
+    answer = face.client.post(f"{path}/cancel").json()
+    assert answer == {"status": "CANCELLED", "changed": True, "cancelled_url_count": 1}
+    assert face.client.post(f"{path}/cancel").json() == answer | {"changed": False}
+    assert face.client.get(path).json()["status"] == "CANCELLED"
+    face.crawl(run)
+    assert face.client.post(f"{path}/cancel").json() == answer | {"changed": False}
+    assert face.client.get(f"{path}/urls?status=CANCELLED").json()["pagination"]["total"] == 1
+
+
+@pytest.mark.requirement("A-10", "A-11")
+@pytest.mark.parametrize("path", ["/health", "/metrics"])
+def test_health_and_metrics(embedded: Face, path: str) -> None:
+    assert embedded.client.get(path).status_code == 200
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("S-01", "S-02", "R-04", "R-10")
+@pytest.mark.parametrize(
+    ("status", "reason", "mode", "word"),
+    [
+        (301, "", RedirectMode.ENQUEUE, Word.REDIRECT_301),
+        (301, "redirect_out_of_scope", RedirectMode.ENQUEUE, Word.REDIRECT_301),
+        (301, "", RedirectMode.RECORD, Word.REDIRECT_301),
+        (302, "", RedirectMode.ENQUEUE, Word.REDIRECT_FOLLOWED),
+        (308, "", RedirectMode.FOLLOW, Word.REDIRECT_FOLLOWED),
+        (302, "redirect_out_of_scope", RedirectMode.ENQUEUE, Word.REDIRECT_OUT_OF_SCOPE),
+        (302, "redirect_loop", RedirectMode.ENQUEUE, Word.HTTP_TERMINAL),
+        (302, "", RedirectMode.RECORD, Word.HTTP_TERMINAL),
+        (302, "redirect_out_of_scope", RedirectMode.RECORD, Word.HTTP_TERMINAL),
+    ],
+)
+def test_words_of_redirects(tmp_path: Path, status: int, reason: str, mode: RedirectMode, word: Word) -> None:
+    made = fill(tmp_path)
+    (row,) = made.catalog.urls(made.crawl.id, 0, 9, UrlFilter(states=(UrlState.REDIRECTED,)))
+    assert word_of(replace(row, status=status, reason=reason), mode) is word
+
+
+@pytest.mark.requirement("S-01", "S-02")
+def test_every_state_has_a_word_and_every_word_a_filter() -> None:
+    picked = {Word.HTTP_TERMINAL, Word.REDIRECT_FOLLOWED, Word.REDIRECT_OUT_OF_SCOPE}
+    assert set(FILTERS) == (set(Word) | {None}) - picked
+
+
+@pytest.mark.requirement("S-03")
+@pytest.mark.parametrize(
+    ("state", "reason", "word"),
+    [
+        (CrawlState.RUNNING, "", "RUNNING"),
+        (CrawlState.PAUSED, "", "PAUSED"),
+        (CrawlState.ENDING, "cancelled", "CANCELLED"),
+        (CrawlState.ENDING, "limit_time", "RUNNING"),
+        (CrawlState.COMPLETED, "", "COMPLETED"),
+        (CrawlState.CANCELLED, "cancelled", "CANCELLED"),
+        (CrawlState.FAILED, "", "FAILED"),
+    ],
+)
+def test_words_of_runs(tmp_path: Path, state: CrawlState, reason: str, word: str) -> None:
+    assert run_status(replace(fill(tmp_path).crawl, state=state, reason=reason)) == word
+
+
+# --- polling --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("A-04", "U-02")
+def test_polling_asks_the_store_once_a_second(tmp_path: Path) -> None:
+    made, watch = fill(tmp_path), Watch()
+    look = watch.look(made.catalog, made.crawl.id, 0.0)
+    assert watch.look(made.catalog, made.crawl.id, RECENT_MS - 1) is look
+    assert watch.look(made.catalog, made.crawl.id, RECENT_MS) is not look
+    assert [watch.pass_due(tick) for tick in (0.0, 1.0, RECENT_MS - 1, RECENT_MS, RECENT_MS + 1)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.requirement("A-04", "C-02", "C-03")
+def test_polling_neither_ends_nor_rushes_a_run_with_open_urls(face: Face) -> None:
+    run = post_run(face, "https://example.com/")["id"]
+    for _ in range(20):
+        assert face.client.get(f"/crawl-runs/{run}").json()["status"] == "RUNNING"
+    assert face.catalog.crawl(run).state is CrawlState.RUNNING
+
+
+# --- a whole run ----------------------------------------------------------------------------------------------------
+
+
+def documents_site() -> dict[str, Any]:
+    """One page for each line of the document's table of outcomes."""
+    return {
+        "/": html(
+            "/a.html",
+            "/a.html#part",
+            "/text",
+            "/moved",
+            "/found",
+            "/leaves",
+            "/forbidden",
+            "/missing",
+            "/gone",
+            "/broken",
+            "/mute",
+            f"http://{OTHER_HOST}/",
+            "mailto:a@b.test",
+        ),
+        "/a.html": html("/", "/a.html", "/b.html"),
+        "/b.html": html(),
+        "/text": Page(b"text", content_type="text/plain"),
+        "/moved": moved("/target.html"),
+        "/target.html": html(),
+        "/found": moved("/a.html", 302),
+        "/leaves": moved(f"http://{OTHER_HOST}/", 302),
+        "/forbidden": Page(status=403),
+        "/gone": Page(status=410),
+        "/broken": Page(status=500),
+        "/mute": Page(raw=b"not HTTP at all\r\n\r\n"),
+    }
+
+
+OUTCOMES = {
+    "/": "VISITED",
+    "/a.html": "VISITED",
+    "/b.html": "VISITED",
+    "/text": "VISITED",
+    "/moved": "REDIRECT_301",
+    "/target.html": "VISITED",
+    "/found": "REDIRECT_FOLLOWED",
+    "/leaves": "REDIRECT_OUT_OF_SCOPE",
+    "/forbidden": "FORBIDDEN",
+    "/missing": "NOT_FOUND",
+    "/gone": "HTTP_TERMINAL",
+    "/broken": "HTTP_TERMINAL",
+    "/mute": "FAILED",
+}
+
+
+@pytest.mark.requirement(
+    "A-01", "A-04", "A-05", "A-06", "A-08", "A-09", "S-01", "S-02", "S-03", "R-02", "R-03", "R-04", "R-05", "R-06",
+    "R-07", "R-10", "R-11", "C-03", "RB-09", "X-01",
+)  # fmt: skip
+def test_a_run_from_start_to_end(face: Face, web: TestWeb) -> None:
+    web.add({"127.0.0.1": documents_site(), OTHER_HOST: {"/": html()}})
+    run = post_run(face, web.url("/"), maxRetries=0)
+    assert run["allowed_hosts"] == ["127.0.0.1"]
+    path = f"/crawl-runs/{run['id']}"
+    face.crawl(run["id"])
+
+    ended = face.client.get(path).json()
+    assert ended["status"] == "COMPLETED"
+    assert ended["completed_at"] is not None
+    exported = face.client.get(f"{path}/export").json()
+    root = web.url("")
+    assert {row["normalized_url"].removeprefix(root): row["status"] for row in exported} == OUTCOMES
+    words = list(OUTCOMES.values())
+    summary = face.client.get(f"{path}/summary").json()
+    assert summary["counters"] == {word: words.count(word) for word in Word}
+    assert summary["total_urls"] == summary["terminal_urls"] == len(OUTCOMES)
+    for word in Word:
+        assert face.client.get(f"{path}/urls?status={word}").json()["pagination"]["total"] == words.count(word)
+    edges = face.client.get(f"{path}/graph").json()["edges"]
+    parents = {row["id"]: row["discovered_from_url_id"] for row in exported if row["discovered_from_url_id"]}
+    assert {edge["id"]: edge["discovered_from_url_id"] for edge in edges} == parents
+    assert not [hit for hit in web.hits() if hit.path == "/robots.txt" or hit.host == OTHER_HOST]
+
+
+@pytest.mark.requirement("A-02", "SC-04", "R-04", "R-10")
+def test_a_run_that_follows_no_redirect_and_has_limits(embedded: Face, web: TestWeb) -> None:
+    pages = {f"/{number}": html(f"/{number + 1}", f"/{number}x") for number in range(9)}
+    web.add(
+        {"127.0.0.1": {"/": html("/moved", "/found", "/0"), "/moved": moved("/9"), "/found": moved("/9", 302)} | pages}
+    )
+    deep = post_run(embedded, web.url("/"), followRedirects=False, maxDepth=2, maxRetries=0)["id"]
+    few = post_run(embedded, web.url("/"), maxPages=3, maxRetries=0)["id"]
+    embedded.crawl(deep)
+    embedded.crawl(few)
+    rows = embedded.client.get(f"/crawl-runs/{deep}/urls").json()["urls"]
+    words = {row["normalized_url"].removeprefix(web.url("")): row["status"] for row in rows}
+    assert (words["/moved"], words["/found"]) == ("REDIRECT_301", "HTTP_TERMINAL")
+    assert max(row["depth"] for row in rows) == 2
+    assert "/9" not in words
+    summary = embedded.client.get(f"/crawl-runs/{deep}/summary").json()
+    assert summary["counters"]["HTTP_TERMINAL"] == 1
+    assert embedded.client.get(f"/crawl-runs/{few}/summary").json()["total_urls"] == 3
+
+
+def test_counts_need_no_look_at_rows_without_redirects(tmp_path: Path) -> None:
+    made = fill(tmp_path)
+    counts = counts_of(None, made.crawl, {"visited": 4, "http_error": 2})  # type: ignore[arg-type]
+    assert {word: count for word, count in counts.items() if count} == {Word.VISITED: 4, Word.HTTP_TERMINAL: 2}
