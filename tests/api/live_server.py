@@ -1,4 +1,4 @@
-"""The application behind a real uvicorn on loopback, in a thread of its own, on an empty store; how fast it tells is chosen."""
+"""The application behind a real uvicorn, in a thread of its own, on an empty store; how often it tells is chosen."""
 
 import socket
 import threading

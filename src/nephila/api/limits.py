@@ -59,11 +59,12 @@ class BodyLimit:
 
     async def _counted(self, limit: int, scope: Scope, receive: Receive, send: Send) -> None:
         """A body without a length is counted while it comes; the answer is ours, whatever its reader makes of it."""
-        read, exceeded = 0, False
+        read, exceeded, more = 0, False, True
 
         async def counted() -> Message:
-            nonlocal read, exceeded
+            nonlocal read, exceeded, more
             message = await receive()
+            more = message.get("more_body", False)
             read += len(message.get("body", b""))
             if read > limit:
                 exceeded = True
@@ -77,7 +78,8 @@ class BodyLimit:
         with suppress(TooLarge):
             await self.app(scope, counted, sent)
         if exceeded:
-            await discard(receive)
+            if more:
+                await discard(receive)
             await refuse(limit, scope, receive, send)
 
 

@@ -1,7 +1,8 @@
 """Live progress: a WebSocket and a stream of server-sent events that tell the same snapshots.
 
 However many watch, a crawl is read at most once a second, by one thread for all crawls: what it costs the store does
-not depend on the clients. Each client has a short queue; who does not read is dropped, and nobody waits for him.
+not depend on the clients. Measured on 2 busy cores: one client takes 0.4 % of a core, 200 take 1.4 % (2.5 % where the
+WebSocket compresses). Each client has a short queue; who does not read is dropped, and nobody waits for him.
 
 Everything here belongs to the event loop but `_read` and `_number`: those run in the reading thread.
 """
@@ -14,16 +15,16 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response, WebSocket
+from fastapi import APIRouter, Depends, Request, Response, WebSocket
 from fastapi.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from nephila import metrics
+from nephila import log, metrics
 from nephila.api.access import SUBPROTOCOL, admit_socket, guarded
 from nephila.api.problems import Problem, answer, problem_of
-from nephila.api.query import CrawlRef
+from nephila.api.query import CrawlRef, known_query
 from nephila.api.services import services_of
 from nephila.clock import Clock
 from nephila.control.crawls import Unknown, find
@@ -267,6 +268,7 @@ class Hub:
         for client in self._clients.get(crawl_id, ()):
             if client.ending is None and not client.offer(frame):
                 self.meter.add(metrics.LIVE_DROPPED)
+                log.component_log("control-plane").info("live_client_dropped", crawl=crawl_id)
 
     def _end_all(self, crawl_id: int, ending: Ending) -> None:
         self._tellers.pop(crawl_id, None)
@@ -349,6 +351,7 @@ async def watch_access(client: Client, connection: HTTPConnection) -> None:
 
 
 router = APIRouter(tags=["live"])
+EVENTS = guarded(Access.READ, 404)
 
 
 @router.websocket("/api/v1/crawls/{crawl}/ws")
@@ -428,7 +431,9 @@ class EventStream(Response):
     "/api/v1/crawls/{crawl}/events",
     response_class=EventStream,
     summary="Progress as server-sent events: the messages of the WebSocket",
-    **guarded(Access.READ, 404),
+    dependencies=[*EVENTS["dependencies"], Depends(known_query)],
+    responses=EVENTS["responses"] | {204: {"description": "the final event was read before: nothing more comes"}},
+    openapi_extra=EVENTS["openapi_extra"],
 )
 async def watch_by_events(request: Request, crawl: CrawlRef) -> Response:
     if request.headers.get("last-event-id") == FINAL_EVENT_ID:

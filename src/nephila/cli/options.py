@@ -65,6 +65,15 @@ ConcurrencyOption = Annotated[
         show_default="64",
     ),
 ]
+PermitPrivateOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-private",
+        metavar="",
+        help="Workers of a cluster: permit private addresses to crawls that ask for them.",
+        rich_help_panel=WORKER_PANEL,
+    ),
+]
 LogLevelOption = Annotated[
     LogLevel | None,
     typer.Option(

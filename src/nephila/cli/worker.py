@@ -14,6 +14,7 @@ from nephila.cli.options import (
     LogFileOption,
     LogFormatOption,
     LogLevelOption,
+    PermitPrivateOption,
     StoreOption,
     WorkersOption,
 )
@@ -38,15 +39,7 @@ def worker(
             show_default="15",
         ),
     ] = None,
-    allow_private: Annotated[
-        bool,
-        typer.Option(
-            "--allow-private",
-            metavar="",
-            help="Permit private addresses to crawls that ask for them.",
-            rich_help_panel=WORKER_PANEL,
-        ),
-    ] = False,
+    allow_private: PermitPrivateOption = False,
     log_level: LogLevelOption = None,
     log_format: LogFormatOption = None,
     log_file: LogFileOption = None,

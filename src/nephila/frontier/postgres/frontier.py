@@ -80,6 +80,7 @@ class PostgresFrontier:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.worker = 0
+        self._session = ""
         self._parts: frozenset[int] = frozenset()
         self._sorted_parts: list[int] = []
         self._last_part = -1  # where the last full load stopped
@@ -92,7 +93,8 @@ class PostgresFrontier:
     # --- session
 
     def join(self, info: WorkerInfo) -> int:
-        values = {"session": secrets.token_hex(16), "lease_ms": self.database.lease_ms}
+        session = secrets.token_hex(16)
+        values = {"session": session, "lease_ms": self.database.lease_ms}
         values |= {"name": info.name, "pid": info.pid, "version": info.version}
 
         def work(cursor: Cursor) -> int:
@@ -101,7 +103,7 @@ class PostgresFrontier:
 
         self._inserter.forget()  # a restored database numbers its queues anew
         self._control = -1
-        self.worker = self.database.run(work)
+        self.worker, self._session = self.database.run(work), session
         return self.worker
 
     def lease(self, loads: dict[int, float], vitals: Vitals = Vitals()) -> Lease:
@@ -127,7 +129,7 @@ class PostgresFrontier:
 
     def _renew(self, cursor: Cursor, vitals: Vitals) -> int:
         """The moment, by the clock that counts."""
-        values: dict[str, Any] = {"worker": self.worker, "lease_ms": self.database.lease_ms}
+        values: dict[str, Any] = {"worker": self.worker, "session": self._session, "lease_ms": self.database.lease_ms}
         values |= {"now": self.database.injected_now(), "pages": vitals.pages, "pages_per_s": vitals.pages_per_s}
         values |= {"cpu": vitals.cpu, "rss_bytes": vitals.rss_bytes}
         row = cursor.execute(SESSION_SQL["renew"], values).fetchone()
@@ -155,7 +157,8 @@ class PostgresFrontier:
         self._own(())
 
     def _leave(self, cursor: Cursor) -> None:
-        cursor.execute(SESSION_SQL["lock_session"], (self.worker,))
+        if not cursor.execute(SESSION_SQL["lock_session"], (self.worker, self._session)).fetchall():
+            return  # a restored database does not know us
         owned = Ints(part for (part,) in cursor.execute(SESSION_SQL["owned"], (self.worker,)).fetchall())
         cursor.execute(SESSION_SQL["free_queues"], (owned,))
         fence(cursor, [self.worker], self.database.now(), forced_at=None)
@@ -217,13 +220,15 @@ class PostgresFrontier:
     def _fence(self, cursor: Cursor, batch: Batch) -> int | None:
         """The moment, by the clock that counts; None: this batch was committed before."""
         values: dict[str, Any] = {"seq": batch.seq, "worker": self.worker, "control_seen": batch.control_seen}
-        values |= {"now": self.database.injected_now(), "lease_ms": self.database.lease_ms}
+        values |= {"now": self.database.injected_now(), "lease_ms": self.database.lease_ms, "session": self._session}
         values |= {"in_flight": to_json(batch.in_flight).decode()}
         version, now = cursor.execute(SQL["fence"], values).fetchall()[0]
         if now is not None:
             self._see_control(cursor, version)
             return int(now)
-        found = cursor.execute(SQL["session"], (self.worker,)).fetchone()  # a restored database may not know us
+        found = cursor.execute(
+            SQL["session"], (self.worker, self._session)
+        ).fetchone()  # a restored one may not know us
         if found is None or found[1] is not None or found[0] != batch.seq:
             raise Fenced(f"session of worker {self.worker} was taken over (flush {batch.seq}, stored {found})")
         return None

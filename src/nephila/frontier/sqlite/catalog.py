@@ -260,7 +260,7 @@ class SqliteCatalog:
             listing.sources = [SQL["urls_in_flight"].replace(CONDITIONS, f"AND u.state = 0 {CONDITIONS}")]
         else:
             few = states and states <= OPEN and self._open(crawl_id) <= SORTED_ROWS_MAX
-            listing.sources = [SQL["urls_open" if few else "urls_of_crawl"]]
+            listing.sources = [SQL["urls_open"] if few else SQL["urls_of_crawl"]]
             listing.filters += _state_filter(states)
         return listing
 

@@ -5,10 +5,10 @@ INSERT INTO workers(session, name, pid, version, started_at, seen_at, lease_unti
 VALUES (%(session)s, %(name)s, %(pid)s, %(version)s, %(now)s, %(now)s, %(now)s + %(lease_ms)s::bigint) RETURNING id;
 
 -- name: renew
--- No row: fenced.
+-- No row: fenced. (By its token too: a database that was restored from a backup gives the numbers of workers again.)
 UPDATE workers SET seen_at = clock.now, lease_until = clock.now + %(lease_ms)s, pages = %(pages)s, pages_per_s = %(pages_per_s)s, cpu = %(cpu)s, rss_bytes = %(rss_bytes)s
 FROM (SELECT coalesce(%(now)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS now) clock
-WHERE id = %(worker)s AND fenced_at IS NULL RETURNING seen_at;
+WHERE id = %(worker)s AND session = %(session)s AND fenced_at IS NULL RETURNING seen_at;
 
 -- name: set_loads
 UPDATE partitions p SET load = v.load FROM unnest(%s, %s) AS v(part, load) WHERE p.part = v.part AND p.owner = %s AND p.load <> v.load;
@@ -35,4 +35,4 @@ SELECT part FROM partitions WHERE owner = %s;
 UPDATE queues SET held = 0 WHERE part = ANY(%s) AND held > 0 AND due IS NOT NULL;
 
 -- name: lock_session
-SELECT id FROM workers WHERE id = %s FOR UPDATE;
+SELECT id FROM workers WHERE id = %s AND session = %s FOR UPDATE;

@@ -5,11 +5,11 @@
 -- The fence: no `now` means that this batch was committed before, or that the session is fenced.
 WITH clock AS MATERIALIZED (SELECT coalesce(%(now)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS now),
   renewed AS (UPDATE workers SET flush_seq = %(seq)s, seen_at = now, lease_until = now + %(lease_ms)s, control_seen = %(control_seen)s, in_flight = %(in_flight)s
-    FROM clock WHERE id = %(worker)s AND flush_seq = %(seq)s::bigint - 1 AND fenced_at IS NULL RETURNING seen_at)
+    FROM clock WHERE id = %(worker)s AND session = %(session)s AND flush_seq = %(seq)s::bigint - 1 AND fenced_at IS NULL RETURNING seen_at)
 SELECT control.version, renewed.seen_at FROM control LEFT JOIN renewed ON true;
 
 -- name: session
-SELECT flush_seq, fenced_at FROM workers WHERE id = %s;
+SELECT flush_seq, fenced_at FROM workers WHERE id = %s AND session = %s;
 
 -- name: grants_of
 SELECT crawl, pages FROM grants WHERE worker = %s;
