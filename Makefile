@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 URL    ?=
 ARGS   ?=
 
-.PHONY: help crawl test check fix bench requirements lock clean
+.PHONY: help crawl serve test check fix bench requirements lock clean
 
 help: ## what there is to do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -13,6 +13,9 @@ help: ## what there is to do
 crawl: $(VENV)/ready ## crawl a site: make crawl URL=https://example.com/ [ARGS="--max-pages 100"]
 	@test -n "$(URL)" || { echo 'which site? say: make crawl URL=https://example.com/' >&2; exit 2; }
 	@$(BIN)/nephila crawl $(URL) $(ARGS)
+
+serve: $(VENV)/ready ## serve the API with workers: make serve [ARGS="--port 3000 --data DIR"]
+	@$(BIN)/nephila serve $(ARGS)
 
 test: $(VENV)/dev-ready ## run every test
 	$(BIN)/python -m pytest -n auto $(ARGS)

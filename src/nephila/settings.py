@@ -149,6 +149,9 @@ class ProcessSettings(BaseSettings):
         le=65_535,
         description="each worker process shows /metrics at this port plus its slot; unset: nowhere",
     )
+    metrics_host: Address = Field(
+        "127.0.0.1", description="address of the workers' /metrics, which need no token: never a public one"
+    )
     metrics_public: bool = Field(False, description="/metrics of `serve` needs no token")
     ca_file: Path | None = Field(None, description="PEM file of the certificate authorities; unset: the built-in ones")
     log_level: LogLevel = Field(LogLevel.INFO, description="debug, info (one event per visit), warning or error")

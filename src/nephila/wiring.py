@@ -84,10 +84,15 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
     # Here, because no verb of the command line needs them and they take 0.2 s.
     import uvloop
 
+    from nephila.metrics import Meter, Place
+    from nephila.worker.metering import Metering, serve_metrics
     from nephila.worker.worker import Worker
 
     log.configure(settings.log_level, settings.log_format, sys.stderr, settings.log_file)
     info = WorkerInfo(socket.gethostname(), os.getpid(), __version__)
+    metering = Metering(Meter(Place.WORKER), SystemClock())
+    slot = int(os.environ.get("NEPHILA_WORKER_SLOT", "0"))
+    serve_metrics(metering.meter, settings.metrics_host, settings.metrics_port, slot)
     worker = Worker(
         open_frontier(settings),
         settings,
@@ -95,6 +100,7 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
         info,
         blackbox=BlackBox(blackbox) if blackbox else None,
         report=_report,
+        metering=metering,
     )
 
     async def main() -> None:

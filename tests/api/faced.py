@@ -1,23 +1,20 @@
 """The real app under uvicorn on loopback, over a real store, for the tests of the documents' faces."""
 
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import uvicorn
 
 from nephila import wiring
-from nephila.api.app import create_app, make_services
+from nephila.api.app import make_services
 from nephila.clock import SystemClock
 from nephila.frontier.store import Catalog, Crawl
 from tests import postgres
+from tests.api.served import running
 from tests.e2e.harness import Place, close, run_here
 
-START_SECONDS_MAX = 10.0
 TIMEOUT_SECONDS = 30.0
 
 
@@ -31,8 +28,9 @@ class Face:
         return self.place.store().catalog
 
     def crawl(self, crawl_id: int) -> Crawl:
-        """Run it to its end with a real worker in this process."""
-        return run_here(self.place, crawl_id)
+        """Run it to its end with a real worker in this process, which takes other crawls along."""
+        crawl = self.catalog.crawl(crawl_id)
+        return crawl if crawl.state.over else run_here(self.place, crawl_id)
 
 
 @contextmanager
@@ -58,24 +56,15 @@ def _place(kind: str, folder: Path) -> Iterator[Place]:
 @contextmanager
 def _serving(place: Place) -> Iterator[httpx.Client]:
     settings = place.settings()
+    place.store()  # makes it
     opened: list[wiring.Store] = []
 
     def open_store() -> wiring.Store:
-        opened.append(wiring.open_store(settings, create=True))
+        opened.append(wiring.open_store(settings))
         return opened[-1]
 
     services = make_services(settings, SystemClock(), open_store)
-    server = uvicorn.Server(uvicorn.Config(create_app(services), log_level="warning", lifespan="on"))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
-        try:
-            base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-            with httpx.Client(base_url=base, timeout=TIMEOUT_SECONDS) as client:
-                yield client
-        finally:
-            server.should_exit = True
-            thread.join(START_SECONDS_MAX)
-            with suppress(Exception):
-                for store in opened:
-                    close(store.catalog)
+    with running(services) as url, httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS) as client:
+        yield client
+    for store in opened:
+        close(store.catalog)

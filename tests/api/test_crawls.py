@@ -29,7 +29,7 @@ def test_a_crawl_is_started_and_found_by_number_and_uuid(client: httpx.Client) -
         found = client.get(f"{V1}/crawls/{name}").json()
         assert (found["id"], found["status"], found["total"], found["pending"]) == (made["id"], "running", 2, 2)
     listed = client.get(f"{V1}/crawls").json()["crawls"]
-    assert [crawl["id"] for crawl in listed][0] == made["id"]
+    assert listed[0]["id"] == made["id"]
     assert listed[0].keys() >= {"total", "completed", "pending", "in_progress", "failed", "root_url", "requested_depth"}
 
 
@@ -147,6 +147,16 @@ def test_progress_has_the_words_of_the_crawl(api: Served, client: httpx.Client) 
     api.store.catalog.attend(api.crawl.id)
     progress = client.get(f"{V1}/crawls/{api.crawl.id}/progress").json()
     crawl = client.get(f"{V1}/crawls/{api.crawl.id}").json()
-    shared = ("crawl_id", "status", "total", "completed", "pending", "in_progress", "failed", "root_url", "requested_depth")
+    shared = (
+        "crawl_id",
+        "status",
+        "total",
+        "completed",
+        "pending",
+        "in_progress",
+        "failed",
+        "root_url",
+        "requested_depth",
+    )
     assert {name: progress[name] for name in shared} == {name: crawl[name] for name in shared}
     assert (progress["total"], progress["completed"], progress["failed"], progress["final"]) == (6, 4, 1, False)

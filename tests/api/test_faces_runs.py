@@ -22,11 +22,14 @@ from nephila.api.faces.run_records import (
     word_of,
 )
 from nephila.api.faces.runs import FILTERS, RECENT_MS, Watch
-from nephila.errors import UsageError
+from nephila.errors import StoreUnavailable, UsageError
+from nephila.frontier.operators import Access
 from nephila.frontier.store import UrlFilter
 from nephila.models import CrawlState, UrlState
 from nephila.profiles import RedirectMode, crawl_settings
+from nephila.wiring import Store
 from tests.api.faced import Face, faced
+from tests.api.served import served
 from tests.e2e.harness import STORES
 from tests.site.fixtures import OTHER_HOST, html, moved
 from tests.site.server import Page, TestWeb
@@ -67,11 +70,19 @@ def embedded(tmp_path: Path) -> Iterator[Face]:
         yield made
 
 
-@pytest.fixture
-def filled(tmp_path: Path) -> Iterator[tuple[Face, Filled]]:
-    """A crawl of a.test, half done."""
-    made = fill(tmp_path)
-    with faced("sqlite", tmp_path) as face:
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
+    """Without a run, for all tests that make none."""
+    with faced("sqlite", tmp_path_factory.mktemp("bare")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Face, Filled]]:
+    """A crawl of a.test, half done, for all tests that only look."""
+    folder = tmp_path_factory.mktemp("filled")
+    made = fill(folder)
+    with faced("sqlite", folder) as face:
         yield face, made
 
 
@@ -188,12 +199,12 @@ BAD_RUNS: list[tuple[Any, str]] = [
 
 @pytest.mark.requirement("A-15")
 @pytest.mark.parametrize(("body", "named"), BAD_RUNS, ids=lambda value: str(value)[:60])
-def test_a_wrong_request_makes_no_run_and_names_the_field(embedded: Face, body: Any, named: str) -> None:
-    answer = embedded.client.post("/crawl-runs", json=body)
+def test_a_wrong_request_makes_no_run_and_names_the_field(bare: Face, body: Any, named: str) -> None:
+    answer = bare.client.post("/crawl-runs", json=body)
     assert answer.status_code == 400
     assert list(answer.json()) == ["error"]
     assert named in answer.json()["error"]
-    assert embedded.client.get("/crawl-runs").json() == {"runs": []}
+    assert bare.client.get("/crawl-runs").json() == {"runs": []}
 
 
 @pytest.mark.requirement("A-15")
@@ -220,11 +231,47 @@ def test_a_wrong_request_makes_no_run_and_names_the_field(embedded: Face, body: 
         ("GET", "/crawl-runs/7/export?format=xml", 400),
     ],
 )
-def test_errors_have_the_documents_body(embedded: Face, method: str, path: str, status: int) -> None:
-    answer = embedded.client.request(method, path)
+def test_errors_have_the_documents_body(bare: Face, method: str, path: str, status: int) -> None:
+    answer = bare.client.request(method, path)
     assert answer.status_code == status
     assert list(answer.json()) == ["error"]
     assert status != 404 or answer.json() == {"error": "Run not found"}
+
+
+@pytest.mark.requirement("A-15")
+def test_access_is_refused_in_the_documents_body(tmp_path: Path) -> None:
+    with served("sqlite", tmp_path, token_crawls_max=2, allow_private=True) as api:
+        reader, writer = api.token("reader", Access.READ), api.token("writer", Access.WRITE)
+        body = {"seedUrl": "https://example.com/"}
+        asked = [(None, body), ("nph_wrong", body), (reader, body), (writer, body), (writer, body), (writer, body)]
+        answers = []
+        for secret, sent in asked:
+            with api.client(secret) as client:
+                answers.append(client.post("/crawl-runs", json=sent))
+        assert [answer.status_code for answer in answers] == [401, 401, 403, 201, 201, 429]
+        refused = [answer for answer in answers if answer.status_code >= 400]
+        assert all(isinstance(answer.json()["error"], str) for answer in refused)
+        assert "WWW-Authenticate" in answers[0].headers
+
+
+@pytest.mark.requirement("A-15")
+@pytest.mark.parametrize(("access", "status"), [(Access.WRITE, 400), (Access.ADMIN, 201)])
+def test_private_addresses_are_an_admins_where_the_operator_permits_them(
+    tmp_path: Path, access: Access, status: int
+) -> None:
+    with served("sqlite", tmp_path, allow_private=True) as api, api.client(api.token("some", access)) as client:
+        assert client.post("/crawl-runs", json={"seedUrl": "http://127.0.0.1/"}).status_code == status
+
+
+@pytest.mark.requirement("A-15")
+def test_a_store_that_is_away_is_said_in_the_documents_body(tmp_path: Path) -> None:
+    def away() -> Store:
+        raise StoreUnavailable("the database does not answer")
+
+    with served("sqlite", tmp_path, opener=lambda settings: away) as api, api.client() as client:
+        answer = client.get("/crawl-runs/1")
+        assert (answer.status_code, answer.json()) == (503, {"error": "the database does not answer"})
+        assert int(answer.headers["Retry-After"]) > 0
 
 
 # --- looking at a run -----------------------------------------------------------------------------------------------
@@ -342,8 +389,8 @@ def test_cancel(face: Face) -> None:
 
 @pytest.mark.requirement("A-10", "A-11")
 @pytest.mark.parametrize("path", ["/health", "/metrics"])
-def test_health_and_metrics(embedded: Face, path: str) -> None:
-    assert embedded.client.get(path).status_code == 200
+def test_health_and_metrics(bare: Face, path: str) -> None:
+    assert bare.client.get(path).status_code == 200
 
 
 # --- words ----------------------------------------------------------------------------------------------------------

@@ -93,6 +93,20 @@ def test_readiness_asks_the_store_once_a_second(clock: VirtualClock) -> None:
     assert asked == 2
 
 
+def test_the_description_has_them_with_their_access(server: LiveServer) -> None:
+    paths = server.get("/openapi.json").json()["paths"]
+    watched = ("/health", "/livez", "/readyz", "/metrics", "/api/v1/crawls/{crawl}/events")
+    assert {path: paths[path]["get"].get("x-access") for path in watched} == {
+        "/health": None,
+        "/livez": None,
+        "/readyz": None,
+        "/metrics": "read",
+        "/api/v1/crawls/{crawl}/events": "read",
+    }
+    assert list(paths["/metrics"]["get"]["responses"]["200"]["content"]) == ["text/plain"]
+    assert list(paths["/api/v1/crawls/{crawl}/events"]["get"]["responses"]["200"]["content"]) == ["text/event-stream"]
+
+
 # --- metrics
 
 

@@ -137,6 +137,7 @@ def test_listings_page_by_id_and_filter(
     assert sorted(pages(catalog, mixed, where, limit, descending=descending)) == expected
     assert sorted(bounded_pages(catalog, mixed, where, limit, descending=descending)) == expected
     bound(monkeypatch, "SCAN_ROWS_MAX", 2)
+    bound(monkeypatch, "SCATTERED_ROWS_MAX", 2)
     assert sorted(bounded_pages(catalog, mixed, where, limit, descending=descending)) == expected
     assert catalog.count_urls(mixed.id, where) == len(expected)
 

@@ -70,6 +70,7 @@ def create_app(services: Services) -> FastAPI:
         generate_unique_id_function=operation_id,
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # one spelling of each path
     )
     app.state.services = services
     problems.install(app)

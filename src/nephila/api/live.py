@@ -222,11 +222,10 @@ class Hub:
         client = Client(crawl_id)
         self._clients.setdefault(crawl_id, set()).add(client)
         self._count()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.leave, client)
             frame = await self._look(crawl_id)
-        except BaseException:
-            self.leave(client)
-            raise
+            undo.pop_all()
         client.offer(frame)
         if frame.final:
             client.end(OVER)
@@ -398,10 +397,14 @@ async def refuse(websocket: WebSocket, message: str, ending: Ending) -> None:
     await websocket.close(*ending)
 
 
-class EventStream(Response):
-    """The last event has the id FINAL_EVENT_ID: a browser that comes back with it is told to stay away."""
+class EventText(Response):
+    """For OpenAPI."""
 
     media_type = "text/event-stream"
+
+
+class EventStream(EventText):
+    """The last event has the id FINAL_EVENT_ID: a browser that comes back with it is told to stay away."""
 
     def __init__(self, hub: Hub, client: Client, request: Request) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
@@ -429,7 +432,7 @@ class EventStream(Response):
 
 @router.get(
     "/api/v1/crawls/{crawl}/events",
-    response_class=EventStream,
+    response_class=EventText,
     summary="Progress as server-sent events: the messages of the WebSocket",
     dependencies=[*EVENTS["dependencies"], Depends(known_query)],
     responses=EVENTS["responses"] | {204: {"description": "the final event was read before: nothing more comes"}},

@@ -16,9 +16,11 @@ from nephila.cli import (
     export,
     migrate,
     resume,
+    serve,
     settings,
     show,
     status,
+    token,
     urls,
     verify,
     worker,
@@ -39,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-CRAWLING, LOOKING, DATA, CLUSTER = "Crawling", "Looking at a crawl", "Data", "Cluster"
+CRAWLING, LOOKING, DATA, SERVICE = "Crawling", "Looking at a crawl", "Data", "Service"
 app.command(rich_help_panel=CRAWLING)(crawl.crawl)
 app.command(rich_help_panel=CRAWLING)(resume.resume)
 app.command(rich_help_panel=CRAWLING)(status.status)
@@ -51,8 +53,10 @@ app.command(rich_help_panel=DATA)(compare.compare)
 app.command(rich_help_panel=DATA)(delete.delete)
 app.command(rich_help_panel=DATA)(verify.verify)
 app.command(rich_help_panel=DATA)(settings.settings)
-app.command(rich_help_panel=CLUSTER)(worker.worker)
-app.command(rich_help_panel=CLUSTER)(migrate.migrate)
+app.command(rich_help_panel=SERVICE)(serve.serve)
+app.command(rich_help_panel=SERVICE)(worker.worker)
+app.command(rich_help_panel=SERVICE)(migrate.migrate)
+app.add_typer(token.app, name="token", rich_help_panel=SERVICE)
 
 
 def _print_version(wanted: bool) -> None:

@@ -4,10 +4,6 @@ from typing import Annotated
 
 import typer
 
-from nephila import wiring
-from nephila.api import serving
-from nephila.api.app import create_app, make_services
-from nephila.cli import running
 from nephila.cli.options import (
     WORKER_PANEL,
     ArchiveOption,
@@ -16,12 +12,9 @@ from nephila.cli.options import (
     LogFileOption,
     LogFormatOption,
     LogLevelOption,
+    PermitPrivateOption,
     StoreOption,
 )
-from nephila.clock import SystemClock
-from nephila.control import crawls
-from nephila.control.crew import Crew
-from nephila.control.upkeep import Duty
 from nephila.settings import ProcessSettings, process_settings, usable_cores
 
 ADDRESS_PANEL = "Where it listens"
@@ -58,6 +51,7 @@ def serve(
         ),
     ] = None,
     concurrency: ConcurrencyOption = None,
+    allow_private: PermitPrivateOption = False,
     log_level: LogLevelOption = None,
     log_format: LogFormatOption = None,
     log_file: LogFileOption = None,
@@ -71,23 +65,15 @@ def serve(
         archive=archive,
         workers=workers,
         concurrency=concurrency,
+        allow_private=allow_private or None,
         log_level=log_level,
         log_format=log_format,
         log_file=log_file,
     )
-    opened = running.open_for_work(settings, create=True)
-    serving.check_address(settings.host, opened.rulebook)
-    listening = serving.listen(settings.host, settings.port)
-    crawls.take_up(opened.catalog)
-    clock = SystemClock()
-    crew = local_crew(settings, opened, clock)
-    services = make_services(settings, clock, lambda: wiring.open_store(settings), crew)
-    typer.echo(
-        f"serving {settings.shown_store} at {serving.address_of(listening)} with {settings.workers} worker(s); "
-        "SIGTERM or Ctrl-C ends it"
-    )
-    with running.counted_signals():
-        serving.serve(create_app(services), services, crew, listening)
+    # Here, because no other verb needs FastAPI, and it takes 0.4 s to load.
+    from nephila.cli.service import run_service
+
+    run_service(settings)
 
 
 def serve_settings(**options: object) -> ProcessSettings:
@@ -96,11 +82,3 @@ def serve_settings(**options: object) -> ProcessSettings:
     if "workers" in settings.model_fields_set:
         return settings
     return process_settings(options | {"workers": usable_cores()})
-
-
-def local_crew(settings: ProcessSettings, store: wiring.Store, clock: SystemClock) -> serving.LocalCrew:
-    supervisor = serving.LocalSupervisor(
-        wiring.WORKER_COMMAND, wiring.worker_environment(settings), settings.workers, store.catalog.suspect
-    )
-    duty = Duty(store.upkeep, settings.archive_folder, shared=settings.store is not None)
-    return serving.LocalCrew(Crew(supervisor, duty, clock), supervisor)

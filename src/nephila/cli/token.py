@@ -18,8 +18,8 @@ from nephila.frontier.operators import Access, Rulebook, Token
 app = typer.Typer(no_args_is_help=True, help="Access tokens of the API: create, list, revoke.")
 
 
-def _rulebook(data: Path | None, store: str | None) -> Rulebook:
-    return wiring.open_store(reading_settings(data, store), create=True).rulebook
+def _rulebook(data: Path | None, store: str | None, *, create: bool = False) -> Rulebook:
+    return wiring.open_store(reading_settings(data, store), create=create).rulebook
 
 
 def _record(token: Token) -> dict[str, object]:
@@ -43,7 +43,7 @@ def create(
     json: JsonOption = False,
 ) -> None:
     """Make a token and print its secret, which nobody can ask for again."""
-    token, secret = access.make_token(_rulebook(data, store), name, wanted)
+    token, secret = access.make_token(_rulebook(data, store, create=True), name, wanted)
     if json:
         print_json(_record(token) | {"secret": secret})
         return

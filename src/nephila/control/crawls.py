@@ -157,7 +157,8 @@ def _children(seeds: Sequence[str], settings: CrawlSettings) -> list[Child]:
         guard = judge_url(judgement.found.url)
         if not guard.ok and not settings.fetch.allow_private:
             raise UsageError(
-                f"{seed} is a private address ({guard.detail}): say --allow-private (setting fetch.allow_private) if it is yours"
+                f"{seed} is a private address ({guard.detail}): "
+                "say --allow-private (setting fetch.allow_private) if it is yours to crawl"
             )
         found = judgement.found
         children.append(Child(0, found.host, found.key, found.url, 0, priority_of(0, Kind.PAGE), None, seed))

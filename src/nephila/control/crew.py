@@ -14,6 +14,7 @@ DRAIN_SECONDS_MAX = 30.0
 
 Signals = Callable[[], int]  # how often the user asked to stop
 Sleep = Callable[[float], None]
+Observer = Callable[[dict[str, int], float], None]  # what was done, in how many seconds
 
 
 class Crew:
@@ -21,6 +22,7 @@ class Crew:
         self.supervisor = supervisor
         self.duty = duty
         self.clock = clock
+        self.observe: Observer = lambda done, seconds: None  # of each round of the duty
         self.trouble = ""  # why the store could not be used at the last attempt
         self._duty_tick = float("-inf")
 
@@ -49,9 +51,10 @@ class Crew:
         if now < self._duty_tick:
             return False
         self._duty_tick = now + DUTY_MS
-        ended = self.duty.run_once()["ended"]
+        done = self.duty.run_once()
+        self.observe(done, (self.clock.tick_ms() - now) / 1000)
         self.trouble = ""
-        return ended > 0
+        return done["ended"] > 0
 
     def serve(self, signals: Signals, sleep: Sleep) -> None:
         """Until the user asks to stop."""

@@ -15,7 +15,7 @@ TOP_MAX = 50  # hosts and content types that are named
 BUCKETS_MAX = 200
 BUCKET_SECONDS = (1, 10, 60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400, 30 * 86_400)
 NO_TYPE = "none"
-ERRORS_LOOKED_MAX = 10_000
+ERRORS_LOOKED_MAX = 1000
 HOUR_MS = 3_600_000
 
 

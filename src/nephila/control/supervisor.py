@@ -107,7 +107,10 @@ class Supervisor:
         self._folder.cleanup()
 
     def _launch(self, process: Process) -> None:
-        environment = self._environment | {"NEPHILA_BLACKBOX": str(process.blackbox)}
+        environment = self._environment | {
+            "NEPHILA_BLACKBOX": str(process.blackbox),
+            "NEPHILA_WORKER_SLOT": str(process.slot),
+        }
         stderr = subprocess.PIPE if self._say else None
         process.popen = subprocess.Popen(
             self._command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr

@@ -22,6 +22,7 @@ class Listing:
     values: dict[str, Any]
     descending: bool
     parameter: str  # how a value is named in this store's SQL: ":{}"
+    scattered: bool = False  # its rows do not lie side by side
 
     def page(self) -> str:
         return self._merged(self.filters)

@@ -28,7 +28,8 @@ SORTED_URLS_MAX = 200_000  # a larger crawl is listed in the order of its ids on
 CURRENT_MAX = 10  # URLs in flight that are shown of a worker
 OPEN_COUNT_MAX = 100_000  # a host's queue is counted only so far when it is shown
 HOSTS_OPEN_COUNT_MAX = 2_000  # and so far where a page of hosts is shown
-SCAN_ROWS_MAX = 5_000  # that one page of a filtered listing looks at: it may be short, its `next` goes on
+SCAN_ROWS_MAX = 10_000  # that one page of a filtered listing looks at: it may be short, its `next` goes on
+SCATTERED_ROWS_MAX = 2_000  # the same where they do not lie side by side: each is a page of the disk
 LINKS_MAX = 20_000  # that one page of the link graph resolves; a page of the web counts whole
 
 
@@ -429,7 +430,7 @@ class Catalog(Protocol):
     def urls_page(
         self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
     ) -> UrlPage:
-        """As `urls`, but a filter looks at SCAN_ROWS_MAX rows at most and stops there."""
+        """As `urls`, but a filter looks at SCAN_ROWS_MAX (SCATTERED_ROWS_MAX) rows at most and stops there."""
 
     def sorted_urls(
         self, crawl_id: int, where: UrlFilter, sort: UrlSort, *, descending: bool, limit: int, offset: int

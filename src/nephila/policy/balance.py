@@ -19,6 +19,7 @@ class Lease:
     workers: int = 1
     # Requests may start so long, counted from before the renewal was sent; None: as long as the process lives.
     valid_ms: float | None = None
+    fenced: int = 0  # dead sessions that this renewal took over from
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from nephila.urls.admission import Found
 from nephila.urls.blocks import Blocks
 from nephila.urls.identity import host_of, hostname_of, origin_of
 from nephila.worker.crawls import LiveCrawl
+from nephila.worker.metering import Metering
 from nephila.worker.pending import Pending
 from nephila.worker.scheduler import Host, Queue
 
@@ -49,6 +50,7 @@ class Site(Protocol):
     pending: Pending
     clock: Clock
     blocks: Blocks
+    metering: Metering
 
     core_is_free: bool  # there are more cores than workers
 
@@ -104,6 +106,7 @@ class Visitor:
             self.site.request_ended(host)
         if result.detail == ABORTED:
             raise Aborted
+        self.site.metering.fetched(result)
         if not host.addresses[0]:
             host.addresses = self.site.addresses_of(url)
         tallies = self.site.pending.tallies

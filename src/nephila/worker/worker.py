@@ -25,6 +25,7 @@ from nephila.fetch.resolver import Resolver
 from nephila.frontier.operators import BlockKind, Rulings
 from nephila.frontier.store import Batch, Flushed, Frontier, Row, WorkerInfo
 from nephila.log import VisitLog, worker_log
+from nephila.metrics import Meter, Place
 from nephila.models import Kind, Reason, UrlState
 from nephila.profiles import AtMaxDepth, RobotsMode
 from nephila.settings import ProcessSettings, usable_cores
@@ -32,6 +33,7 @@ from nephila.urls.blocks import Blocks
 from nephila.urls.identity import hostname_of, origin_of
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.holdings import Holdings
+from nephila.worker.metering import Metering
 from nephila.worker.pending import Cut, Pending, archive
 from nephila.worker.robots_gate import Need, RobotsGate
 from nephila.worker.robots_visit import RobotsVisitor
@@ -65,6 +67,7 @@ class Worker:
         *,
         blackbox: BlackBox | None = None,
         report: Callable[[dict[str, Any]], None] = lambda event: None,
+        metering: Metering | None = None,
     ) -> None:
         self.store = store
         self.settings = settings
@@ -72,6 +75,7 @@ class Worker:
         self.info = info
         self.blackbox = blackbox
         self.report = report
+        self.metering = metering or Metering(Meter(Place.WORKER), clock)
         self.id = 0
         self.crawls: dict[int, LiveCrawl] = {}
         self.visiting: dict[int, int] = {}  # url id -> since
@@ -119,7 +123,8 @@ class Worker:
                     await self._session()
                 except Fenced as fenced:
                     self.fenced += 1
-                    logs.component_log("worker").warning("fenced", detail=str(fenced))
+                    self.metering.fenced()
+                    logs.component_log("worker", worker=self.id).warning("fenced", detail=str(fenced))
                     await self._drop_everything()
         finally:
             self.thread.close()
@@ -228,6 +233,7 @@ class Worker:
         answer = await self._insist(self._flush_cut, cut)
         if answer is not None:
             self._extend_right(sent, answer.valid_ms)
+            self.metering.flushed(cut, answer, (self.clock.tick_ms() - sent) / 1000)
         return answer
 
     async def _insist(self, function: Callable[..., T], *values: Any) -> T | None:
@@ -256,6 +262,7 @@ class Worker:
         if self._stalled:
             self._stalled = False
             self.report({"event": "going_on"})
+            logs.component_log("worker", worker=self.id).warning("going_on")
             self._kick()
 
     def _flush_cut(self, cut: Cut) -> Flushed:
@@ -304,6 +311,7 @@ class Worker:
             return  # the flush that follows says so, and waits
         self._leased_tick = now
         self._extend_right(now, lease.valid_ms)
+        self.metering.recovered(lease.fenced)
         self.held.take_lease(lease)
 
     def _extend_right(self, asked: float, valid_ms: float | None) -> None:
@@ -435,8 +443,12 @@ class Worker:
         except Aborted:
             if row is not None:
                 self.held.abandon(queue, row)
+                self.metering.requeued()
         except Exception as error:
-            logs.component_log("worker", worker=self.id).exception("visit_broke", url=row.url if row else "robots.txt")
+            ids = {"crawl": queue.crawl.id} | ({"url_id": row.id} if row else {})
+            logs.component_log("worker", worker=self.id, **ids).exception(
+                "visit_broke", url=row.url if row else "robots.txt"
+            )
             if row is not None:
                 self.pending.end(queue, row, UrlState.FAILED, Reason.POISON)
             self.report({"event": "fault", "error": repr(error)})

@@ -10,7 +10,7 @@ from nephila.frontier.sqlite.connection import ROWS_PER_STATEMENT
 from nephila.frontier.sqlite.inserter import write_many
 from nephila.frontier.statements import migrations, repeated, statements
 
-FILES = ("worker", "session", "upkeep", "catalog")
+FILES = ("worker", "session", "upkeep", "catalog", "rulebook")
 FRAGMENTS = {"url_columns": " u.id = 1", "queue_columns": " q.id = 1"}
 
 

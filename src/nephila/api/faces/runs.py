@@ -52,7 +52,7 @@ from nephila.control.progress import ended_of, errors_of
 from nephila.errors import NephilaError, UsageError
 from nephila.frontier.operators import Access
 from nephila.frontier.store import Catalog, Crawl, UrlFilter, UrlRow, UrlSort
-from nephila.models import UrlState
+from nephila.models import CrawlState, UrlState
 
 RUNS_SHOWN, RUNS_SHOWN_MAX = 20, 100
 URLS_SHOWN, URLS_SHOWN_MAX = 200, 50_000
@@ -256,8 +256,9 @@ def run_graph(
 ) -> RunGraph:
     """Who was discovered on which page: discovered_from_url_id -> id."""
     with services.pool.use() as store:
-        run_of(store.catalog, id)
-    rows = rows_of(lent_catalog(services.pool), id, UrlFilter())
+        seeds = len(run_of(store.catalog, id).seeds)
+    looked = limit + 1 + min(seeds, EDGES_SHOWN_MAX)  # only seeds have no edge
+    rows = islice(rows_of(lent_catalog(services.pool), id, UrlFilter()), looked)
     found = list(islice((edge for row in rows if (edge := edge_of(row))), limit + 1))
     edges = found[:limit]
     return RunGraph(run_id=id, edges=edges, returned=len(edges), has_more=len(found) > limit)
@@ -289,7 +290,7 @@ def cancel_run(id: RunId, services: Shared, request: Request) -> Cancelled:
     with services.pool.use() as store:
         catalog = store.catalog
         crawl = run_of(catalog, id)
-        changed = not crawl.state.over and run_status(crawl) is not RunStatus.CANCELLED
+        changed = crawl.state in (CrawlState.RUNNING, CrawlState.PAUSED)  # what is ending goes on to its end
         if changed:
             crawls.cancel(catalog, id)
             watch_of(request).forget(id)

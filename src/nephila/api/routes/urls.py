@@ -20,7 +20,7 @@ from nephila.settings import user_agent_of
 
 URLS_DEFAULT, URLS_MAX = 200, 1000
 STATUS_MAX = 999
-URL_CHARS_MAX = 16_384
+URL_CHARS_MAX = 4096  # percent-encoded it must fit into the head of a request, 64 KiB
 
 router = APIRouter(tags=["urls"])
 

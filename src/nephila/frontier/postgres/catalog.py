@@ -46,6 +46,7 @@ from nephila.frontier.store import (
     HOSTS_OPEN_COUNT_MAX,
     OPEN_COUNT_MAX,
     SCAN_ROWS_MAX,
+    SCATTERED_ROWS_MAX,
     SORTED_URLS_MAX,
     Crawl,
     ErrorRow,
@@ -69,7 +70,7 @@ WORKER_SQL = statements("postgres", "worker")
 SEED_CHUNK = 1000
 NOBODY = 0  # the worker that seeds are counted by
 
-SORTED_ROWS_MAX = 10_000  # ids that a listing takes from an index of another order and sorts
+SORTED_ROWS_MAX = 5_000  # ids that a listing takes from an index of another order and sorts
 
 STATE = "%(state)s"  # of a source of one state: in the text, because several sources are one statement
 FILTERS = {
@@ -208,7 +209,8 @@ class PostgresCatalog:
         self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
     ) -> UrlPage:
         listing = self._listing(crawl_id, after, where, descending)
-        horizon = self._end_at(listing, SCAN_ROWS_MAX) if listing.filters else None
+        rows_max = SCATTERED_ROWS_MAX if listing.scattered else SCAN_ROWS_MAX
+        horizon = self._end_at(listing, rows_max) if listing.filters else None
         rows = self._rows(listing, limit + 1)
         return UrlPage(rows[:limit], rows[limit - 1].id if len(rows) > limit else horizon)
 
@@ -265,6 +267,7 @@ class PostgresCatalog:
         else:
             listing.sources = _sources(where.states)
             listing.filters += ["u.queue = %(queue)s"] if queue is not None else []
+        listing.scattered = SQL["all_urls"] not in listing.sources and UrlState.VISITED not in where.states
         return listing
 
     def _queue_rows(self, crawl_id: int, host: str) -> tuple[int | None, int]:

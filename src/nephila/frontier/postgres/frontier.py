@@ -113,7 +113,7 @@ class PostgresFrontier:
 
     def _lease(self, cursor: Cursor, loads: dict[int, float], vitals: Vitals) -> Lease:
         now = self._renew(cursor, vitals)
-        fence_dead(cursor, now, self.worker)
+        fenced = fence_dead(cursor, now, self.worker)
         if loads:
             parts = sorted(loads)
             shares = Floats(loads[part] for part in parts)
@@ -125,7 +125,7 @@ class PostgresFrontier:
         me = self.worker
         mine = {p: None if forced is None else max(0, now - forced) for p, owner, _, _, forced in table if owner == me}
         give = [p for p, owner, offered, *_ in table if owner == me and offered in live and offered != me]
-        return Lease(mine, give, len(live), self.database.lease_ms * LEASE_USED)
+        return Lease(mine, give, len(live), self.database.lease_ms * LEASE_USED, fenced)
 
     def _renew(self, cursor: Cursor, vitals: Vitals) -> int:
         """The moment, by the clock that counts."""

@@ -41,6 +41,7 @@ from nephila.frontier.store import (
     HOSTS_OPEN_COUNT_MAX,
     OPEN_COUNT_MAX,
     SCAN_ROWS_MAX,
+    SCATTERED_ROWS_MAX,
     SORTED_URLS_MAX,
     Crawl,
     ErrorRow,
@@ -205,7 +206,8 @@ class SqliteCatalog:
         self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
     ) -> UrlPage:
         listing = self._listing(crawl_id, after, where, descending)
-        horizon = self._end_at(listing, SCAN_ROWS_MAX) if listing.filters else None
+        rows_max = SCATTERED_ROWS_MAX if listing.scattered else SCAN_ROWS_MAX
+        horizon = self._end_at(listing, rows_max) if listing.filters else None
         rows = self._rows(listing, limit + 1)
         return UrlPage(rows[:limit], rows[limit - 1].id if len(rows) > limit else horizon)
 
@@ -262,6 +264,7 @@ class SqliteCatalog:
             few = states and states <= OPEN and self._open(crawl_id) <= SORTED_ROWS_MAX
             listing.sources = [SQL["urls_open"] if few else SQL["urls_of_crawl"]]
             listing.filters += _state_filter(states)
+        listing.scattered = SQL["urls_of_crawl"] not in listing.sources
         return listing
 
     def _narrow_to_host(self, listing: Listing, host: str) -> bool:

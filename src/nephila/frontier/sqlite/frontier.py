@@ -86,7 +86,7 @@ class SqliteFrontier:
         with self.database.write() as db:
             self._prove_unfenced(db)
             db.execute(SESSION_SQL["set_vitals"], (*astuple(vitals), self.worker))
-            fence_dead(self.database, db, now, self.worker)
+            fenced = fence_dead(self.database, db, now, self.worker)
             db.executemany(SESSION_SQL["set_load"], [(load, part, self.worker) for part, load in sorted(loads.items())])
             live = [worker for worker, _ in db.execute(SESSION_SQL["live"])]
             table = db.execute(SESSION_SQL["partitions"]).fetchall()
@@ -113,7 +113,7 @@ class SqliteFrontier:
             for part, owner, offered, *_ in table
             if owner == self.worker and offered in live and offered != self.worker
         ]
-        return Lease(mine, give, len(live))
+        return Lease(mine, give, len(live), fenced=fenced)
 
     def leave(self) -> None:
         with self.database.write() as db:

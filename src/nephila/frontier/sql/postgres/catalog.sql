@@ -103,9 +103,9 @@ SELECT p.url AS id FROM pages p LEFT JOIN urls u ON u.id = p.url LEFT JOIN front
 WHERE p.crawl = %(crawl)s AND p.state = %(state)s AND p.url > %(low)s AND p.url <= %(high)s /* conditions */;
 
 -- name: urls_of_queue
--- By key: they must be sorted.
-SELECT u.id AS id FROM urls u LEFT JOIN pages p ON p.url = u.id LEFT JOIN frontier f ON f.url = u.id
-WHERE u.queue = %(queue)s AND u.id > %(low)s AND u.id <= %(high)s /* conditions */;
+-- By key, then sorted. OFFSET 0 and the bounds outside: else the planner goes by id through millions of URLs of other hosts (300 ms).
+SELECT u.id AS id FROM (SELECT * FROM urls WHERE queue = %(queue)s OFFSET 0) u LEFT JOIN pages p ON p.url = u.id LEFT JOIN frontier f ON f.url = u.id
+WHERE u.id > %(low)s AND u.id <= %(high)s /* conditions */;
 
 -- name: queue_rows
 -- How many a queue has, counted up to a bound.

@@ -1,0 +1,253 @@
+"""Document 001, line by line: its crawls API is our own /api/v1, whose answers carry its fields."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import uvloop
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from nephila import wiring
+from nephila.clock import SystemClock
+from nephila.frontier.store import WorkerInfo
+from nephila.models import CrawlState
+from nephila.worker.worker import Worker
+from tests.api.faced import Face, faced
+from tests.e2e.harness import STORES, Place, close
+from tests.site.fixtures import OTHER_HOST, html
+from tests.site.server import Page, TestWeb
+
+CRAWLS = "/api/v1/crawls"
+MESSAGE = {
+    "crawl_id",
+    "status",
+    "total",
+    "completed",
+    "pending",
+    "in_progress",
+    "failed",
+    "root_url",
+    "requested_depth",
+}
+# A crawl of the test web: loopback is permitted and may be hurried.
+OWN = {"fetch.allow_private": True, "polite.floor_ms": 0, "retry.max": 0}
+START_SECONDS_MAX = 10.0
+END_SECONDS_MAX = 60.0
+
+
+@pytest.fixture(params=STORES)
+def face(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Face]:
+    with faced(request.param, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
+    """Without a crawl, for all tests that make none."""
+    with faced("sqlite", tmp_path_factory.mktemp("bare")) as made:
+        yield made
+
+
+@contextmanager
+def working(place: Place) -> Iterator[None]:
+    """A real worker and the upkeep beside it, in a thread: the API waits for what they do."""
+    settings, ready, done = place.settings(), threading.Event(), threading.Event()
+
+    async def work() -> None:
+        frontier, store = wiring.open_frontier(settings), wiring.open_store(settings)
+        worker = Worker(frontier, settings, SystemClock(), WorkerInfo("test", 0, "test"))
+        task, duty = asyncio.ensure_future(worker.run()), place.duty(store)
+        while not done.is_set():
+            duty.run_once()
+            ready.set()
+            await asyncio.sleep(0.02)
+        worker.stop()
+        await task
+        close(frontier)
+        close(store.catalog)
+
+    thread = threading.Thread(target=lambda: uvloop.run(work()), daemon=True)
+    thread.start()
+    assert ready.wait(START_SECONDS_MAX)
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(END_SECONDS_MAX)
+
+
+def final_message(face: Face, crawl: str) -> dict[str, Any]:
+    """The last that the WebSocket says before it is closed by the server."""
+    address = str(face.client.base_url).replace("http://", "ws://").rstrip("/")
+    last: dict[str, Any] = {}
+    url = f"{address}{CRAWLS}/{crawl}/ws"
+    with suppress(ConnectionClosed), connect(url, open_timeout=START_SECONDS_MAX) as socket:
+        for text in socket:
+            last = json.loads(text)
+            assert last.keys() >= MESSAGE or last.keys() == {"error"}
+    return last
+
+
+@pytest.mark.requirement("A-20", "A-22", "A-23", "A-29", "L-01")
+def test_a_crawl_is_accepted_listed_and_shown_with_the_documents_fields(face: Face) -> None:
+    answer = face.client.post(CRAWLS, params={"wait": 0}, json={"url": "https://example.com", "depth": 3})
+    assert answer.status_code == 201
+    made = answer.json()
+    assert made.keys() >= MESSAGE
+    assert str(UUID(made["crawl_id"])) == made["crawl_id"]
+    assert (made["status"], made["root_url"], made["requested_depth"]) == ("running", "https://example.com/", 3)
+    counts = {"total": 1, "completed": 0, "pending": 1, "in_progress": 0, "failed": 0}
+    assert made.items() >= counts.items()
+    shown = face.client.get(f"{CRAWLS}/{made['crawl_id']}").json()
+    (listed,) = face.client.get(CRAWLS).json()["crawls"]
+    assert {name: shown[name] for name in MESSAGE} == {name: made[name] for name in MESSAGE}
+    assert {name: listed[name] for name in MESSAGE} == {name: made[name] for name in MESSAGE}
+
+
+@pytest.mark.requirement("A-20", "A-29")
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"url": "https://example.com", "depth": 0}, "depth"),
+        ({"url": "https://example.com", "depth": 6}, "depth"),
+        ({"url": "https://example.com", "depth": "deep"}, "depth"),
+        ({"url": "no address", "depth": 1}, "url"),
+        ({"url": "mailto:a@b.test"}, "url"),
+        ({"url": "http://127.0.0.1/"}, "url"),
+    ],
+)
+def test_a_wrong_crawl_is_refused(bare: Face, body: dict[str, Any], field: str) -> None:
+    answer = bare.client.post(CRAWLS, params={"wait": 0}, json=body)
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
+    assert bare.catalog.crawls() == []
+
+
+@pytest.mark.requirement("A-29")
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "offset=-1", "status=done"])
+def test_a_wrong_question_for_the_list_is_refused(bare: Face, query: str) -> None:
+    assert bare.client.get(f"{CRAWLS}?{query}").status_code == 422
+
+
+@pytest.mark.requirement("A-29")
+def test_the_list_has_status_limit_and_offset(face: Face) -> None:
+    made = [
+        face.client.post(CRAWLS, params={"wait": 0}, json={"url": f"https://site{number}.test/"}).json()["id"]
+        for number in range(3)
+    ]
+    face.client.post(f"{CRAWLS}/{made[0]}/pause")
+
+    def listed(query: str) -> list[int]:
+        return [crawl["id"] for crawl in face.client.get(f"{CRAWLS}?{query}").json()["crawls"]]
+
+    assert listed("limit=2") == made[:0:-1]
+    assert listed("limit=2&offset=2") == made[:1]
+    assert listed("status=paused") == made[:1]
+
+
+@pytest.mark.requirement("A-27", "S-04")
+def test_delete_cancels_a_crawl(face: Face) -> None:
+    crawl = face.client.post(CRAWLS, params={"wait": 0}, json={"url": "https://example.com"}).json()["crawl_id"]
+    answer = face.client.delete(f"{CRAWLS}/{crawl}")
+    assert answer.status_code == 200
+    assert answer.json()["reason"] == "cancelled"
+    with working(face.place):
+        assert final_message(face, crawl)["status"] == "cancelled"
+
+
+@pytest.mark.requirement("A-28")
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_probes(bare: Face, path: str) -> None:
+    assert bare.client.get(path).status_code == 200
+
+
+@pytest.mark.requirement("A-26", "L-03")
+def test_an_unknown_crawl_is_said_and_the_socket_closed(bare: Face) -> None:
+    assert final_message(bare, "00000000-0000-0000-0000-000000000000") == {"error": "Crawl not found"}
+    assert bare.client.get(f"{CRAWLS}/00000000-0000-0000-0000-000000000000").status_code == 404
+
+
+@pytest.mark.requirement(
+    "A-20", "A-21", "A-23", "A-24", "A-25", "A-26", "A-29", "L-01", "L-02", "G-02", "G-03", "SC-05", "S-04", "C-04",
+    "F-10",
+)  # fmt: skip
+def test_a_crawl_from_start_to_end(face: Face, web: TestWeb) -> None:
+    other = web.url("/", OTHER_HOST)
+    site = {"/": html("/a", "/b", "/missing", other), "/a": html("/b", "/deep"), "/b": html("/a"), "/deep": html("/x")}
+    web.add({"127.0.0.1": site, OTHER_HOST: {"/": html()}})
+    with working(face.place):
+        answer = face.client.post(CRAWLS, json={"url": web.url("/"), "depth": 2, "settings": OWN})
+        assert answer.status_code == 201, answer.text
+        made = answer.json()
+        # The root was fetched before the answer, and its links came with it in one transaction.
+        assert made["total"] >= 5
+        last = final_message(face, made["crawl_id"])
+    assert {name: last[name] for name in MESSAGE} == {
+        "crawl_id": made["crawl_id"],
+        "status": "completed",
+        "total": 6,
+        "completed": 5,
+        "pending": 0,
+        "in_progress": 0,
+        "failed": 1,
+        "root_url": web.url("/"),
+        "requested_depth": 2,
+    }
+    path = f"{CRAWLS}/{made['crawl_id']}"
+    shown = face.client.get(path).json()
+    assert {name: shown[name] for name in MESSAGE} == {name: last[name] for name in MESSAGE}
+
+    nodes = {node["url"]: node for node in face.client.get(f"{path}/graph").json()["nodes"]}
+    assert set(nodes) == {web.url(page) for page in ("/", "/a", "/b", "/missing", "/deep")} | {other}
+    assert all(node.keys() >= {"domain", "depth", "state", "ip"} for node in nodes.values())
+    assert (nodes[other]["domain"], nodes[other]["ip"], nodes[other]["depth"]) == (OTHER_HOST, OTHER_HOST, 1)
+    edges = face.client.get(f"{path}/graph", params={"kind": "links"}).json()["edges"]
+    parents = {source for source, target in edges if target == nodes[web.url("/b")]["id"]}
+    assert parents == {nodes[web.url("/")]["id"], nodes[web.url("/a")]["id"]}
+
+    stats = face.client.get(f"{path}/stats").json()
+    assert (stats["total_urls"], stats["unique_domains"], stats["max_depth_reached"]) == (6, 2, 2)
+    assert sum(stats["status_counts"].values()) == 6
+    # At the depth limit a URL is recorded and counts as completed, but is never asked for.
+    assert not [hit for hit in web.hits() if hit.path in ("/deep", "/robots.txt")]
+
+
+@pytest.mark.requirement("A-29", "A-21")
+@pytest.mark.parametrize(
+    ("page", "status"),
+    [(Page(status=404), 404), (Page(status=500), 502), (Page(raw=b"no HTTP\r\n\r\n"), 502), (Page(delay_ms=4000), 504)],
+    ids=["not-found", "http-error", "broken", "silent"],
+)
+def test_a_root_that_cannot_be_had_is_no_crawl(face: Face, web: TestWeb, page: Page, status: int) -> None:
+    web.add({"127.0.0.1": {"/": page}})
+    settings = OWN | {"fetch.total_timeout_ms": 500}
+    with working(face.place):
+        answer = face.client.post(CRAWLS, json={"url": web.url("/"), "depth": 1, "settings": settings})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (status, "url")
+    (crawl,) = face.catalog.crawls()
+    assert crawl.state is not CrawlState.RUNNING
+
+
+@pytest.mark.requirement("A-29")
+def test_a_root_whose_name_does_not_exist_is_a_bad_gateway(tmp_path: Path) -> None:
+    with faced("sqlite", tmp_path) as face, working(face.place):
+        answer = face.client.post(CRAWLS, json={"url": "http://never.invalid/", "depth": 1, "settings": OWN})
+    assert answer.status_code in (502, 504)  # 504: a machine whose DNS server does not answer
+
+
+@pytest.mark.requirement("G-04", "A-44")
+def test_crawls_of_one_site_do_not_meet(face: Face, web: TestWeb) -> None:
+    web.add({"127.0.0.1": {"/": html("/a"), "/a": html("/b"), "/b": html()}})
+    with working(face.place):
+        made = [
+            face.client.post(CRAWLS, json={"url": web.url("/"), "depth": depth, "settings": OWN}).json()["crawl_id"]
+            for depth in (1, 3)
+        ]
+        totals = [final_message(face, crawl)["total"] for crawl in made]
+    assert totals == [2, 3]

@@ -1,0 +1,164 @@
+"""`nephila serve` and `nephila token` as a user runs them: one process tree, drained by one signal."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests import postgres
+from tests.api.served import KINDS, V1
+from tests.site.server import DEFAULT_HOST, Page, TestWeb
+
+WAIT_SECONDS = 40.0
+# As the console script does it, with both verbs: until cli/app.py names them.
+PROGRAM = """
+import sys
+from nephila.cli import app, serve, token
+app.app.command()(serve.serve)
+app.app.add_typer(token.app, name="token")
+sys.exit(app.run(sys.argv[1:]))
+"""
+QUICK = {"fetch.allow_private": True, "polite.floor_ms": 0, "polite.adaptive": False, "retry.max": 0}
+
+
+class Command:
+    def __init__(self, data: Path, store: str | None) -> None:
+        self.place = ["--data", str(data), *(("--store", store) if store else ())]
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("NEPHILA_")}
+        own = {"NEPHILA_LEASE_SECONDS": "1", "NEPHILA_ALLOW_PRIVATE": "true"} if store else {}
+        self.environment = inherited | own | {"NEPHILA_LOG_LEVEL": "warning"}
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments, *self.place],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.environment,
+            start_new_session=True,
+        )
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=WAIT_SECONDS)
+        return process.returncode, out, err
+
+    @contextmanager
+    def serving(self, *arguments: str) -> "Iterator[tuple[subprocess.Popen[str], str]]":
+        process = self.start("serve", "--port", "0", *arguments)
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            line = process.stdout.readline()
+            found = re.search(r" at (http://\S+) ", line)
+            assert found is not None, line + process.stderr.read()
+            yield process, found[1]
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+@pytest.fixture(params=KINDS)
+def nephila(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Command]:
+    if request.param == "sqlite":
+        yield Command(tmp_path / "data", None)
+        return
+    with postgres.database() as url:
+        yield Command(tmp_path / "data", url)
+
+
+def until(met: Callable[[], Any]) -> Any:
+    end = time.monotonic() + WAIT_SECONDS
+    while not (found := met()):
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.05)
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] + [
+        int(child)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        if task.name != str(pid)
+        for child in (task / "children").read_text().split()
+    ]
+
+
+@pytest.mark.requirement("A-29", "A-44", "AD-08", "RC-05", "RC-06")
+def test_it_crawls_and_drains(nephila: Command, web: TestWeb) -> None:
+    pages = {f"/{number}": Page(b"<a href=/never>x</a>", delay_ms=50) for number in range(120)}
+    links = "".join(f"<a href={path}>x</a>" for path in pages).encode()
+    web.add({DEFAULT_HOST: {"/": Page(links), "/robots.txt": Page(status=404), **pages}})
+    root = f"http://{DEFAULT_HOST}:{web.port}/"
+    with (
+        nephila.serving("--workers", "1") as (process, url),
+        httpx.Client(base_url=url, timeout=WAIT_SECONDS) as client,
+    ):
+        missing = client.post(f"{V1}/crawls", json={"url": f"{root}nowhere", "depth": 1, "settings": QUICK})
+        assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+        made = client.post(f"{V1}/crawls", params={"wait": 20}, json={"seeds": [root], "settings": QUICK}).json()
+        crawl = made["id"]
+        until(lambda: client.get(f"{V1}/crawls/{crawl}").json()["states"].get("visited", 0) > 20)
+
+        assert client.put(f"{V1}/workers/local", json={"count": 2}).json()["local"] == 2
+        until(lambda: sum(worker["alive"] for worker in client.get(f"{V1}/workers").json()["workers"]) == 2)
+        client.put(f"{V1}/workers/local", json={"count": 1})
+        until(lambda: sum(worker["alive"] for worker in client.get(f"{V1}/workers").json()["workers"]) == 1)
+
+        workers = children_of(process.pid)
+        assert workers
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_SECONDS) == 0
+        assert [pid for pid in workers if Path(f"/proc/{pid}").exists()] == []
+    with (
+        nephila.serving("--workers", "1") as (process, url),
+        httpx.Client(base_url=url, timeout=WAIT_SECONDS) as client,
+    ):
+        done = until(lambda: _over(client.get(f"{V1}/crawls/{crawl}").json()))
+        assert (done["status"], done["states"]["visited"]) == ("completed", 121)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(WAIT_SECONDS) == 0
+
+
+def _over(crawl: dict[str, Any]) -> dict[str, Any] | None:
+    return crawl if crawl["ended_at"] else None
+
+
+def test_tokens_are_made_listed_and_revoked(nephila: Command) -> None:
+    code, out, err = nephila("token", "create", "robot", "--access", "admin")
+    assert code == 0 and re.fullmatch(r"nph_[\w-]{43}", out.strip()) and "only time" in err
+    assert nephila("token", "create", "robot")[0] == 2, "the name is taken"
+    listed = json.loads(nephila("token", "list", "--json")[1])["tokens"]
+    assert [(token["name"], token["access"], token["revoked_at"]) for token in listed] == [("robot", "admin", None)]
+    assert out.strip() not in nephila("token", "list")[1]
+    with nephila.serving("--workers", "0") as (_, url), httpx.Client(base_url=url) as client:
+        assert client.get(f"{V1}/crawls").status_code == 401
+        headers = {"Authorization": f"Bearer {out.strip()}"}
+        assert client.get(f"{V1}/crawls", headers=headers).status_code == 200
+        assert nephila("token", "revoke", str(listed[0]["id"]))[0] == 0
+        until(lambda: client.get(f"{V1}/crawls", headers=headers).status_code == 401)
+    assert nephila("token", "revoke", str(listed[0]["id"]))[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("--host", "0.0.0.0"), "nephila token create"), (("--host", "nonsense"), "host"), (("--port", "70000"), "port")],
+)
+def test_it_refuses_to_start(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    code, _, err = Command(tmp_path, None)("serve", *arguments)
+    assert code == 2 and said in err and len(err.splitlines()) == 1, err
+
+
+def test_a_port_in_use_is_one_clear_line(tmp_path: Path, web: TestWeb) -> None:
+    code, _, err = Command(tmp_path, None)("serve", "--port", str(web.port))
+    assert code == 2 and "cannot listen" in err and len(err.splitlines()) == 1, err
