@@ -174,7 +174,7 @@ def test_an_unknown_crawl_is_said_and_the_socket_closed(bare: Face) -> None:
 
 
 @pytest.mark.requirement(
-    "A-20", "A-21", "A-23", "A-24", "A-25", "A-26", "A-29", "L-01", "L-02", "G-02", "G-03", "SC-05", "S-04", "C-04",
+    "A-20", "A-23", "A-24", "A-25", "A-26", "A-29", "L-01", "L-02", "G-02", "G-03", "SC-05", "S-04", "C-04",
     "F-10",
 )  # fmt: skip
 def test_a_crawl_from_start_to_end(face: Face, web: TestWeb) -> None:
@@ -218,7 +218,7 @@ def test_a_crawl_from_start_to_end(face: Face, web: TestWeb) -> None:
     assert not [hit for hit in web.hits() if hit.path in ("/deep", "/robots.txt")]
 
 
-@pytest.mark.requirement("A-29", "A-21")
+@pytest.mark.requirement("A-29")
 @pytest.mark.parametrize(
     ("page", "status"),
     [(Page(status=404), 404), (Page(status=500), 502), (Page(raw=b"no HTTP\r\n\r\n"), 502), (Page(delay_ms=4000), 504)],

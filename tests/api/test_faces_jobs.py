@@ -99,7 +99,7 @@ def test_left_out_parameters_are_the_documented_ones(embedded: Face) -> None:
     assert catalog.crawl(crawl_of(embedded, bare)).settings == catalog.crawl(crawl_of(embedded, full)).settings
 
 
-@pytest.mark.requirement("A-40", "A-46", "SC-06", "P-08", "W-21", "W-22")
+@pytest.mark.requirement("A-40", "A-46", "SC-06", "P-08")
 @pytest.mark.parametrize(
     ("wishes", "group", "name", "value"),
     [
@@ -360,9 +360,7 @@ def small_site() -> dict[str, Any]:
     return pages
 
 
-@pytest.mark.requirement(
-    "A-40", "A-41", "A-43", "A-44", "A-45", "AD-01", "T-07", "PF-03", "RB-01", "SC-07", "X-01", "D-05"
-)
+@pytest.mark.requirement("A-40", "A-41", "A-43", "A-44", "A-45", "AD-01", "T-07", "RB-01", "SC-07", "X-01", "D-05")
 def test_a_job_from_start_to_end(face: Face, web: TestWeb) -> None:
     site = small_site()
     web.add({"127.0.0.1": site, "127.0.0.2": {"/": html(), "/robots.txt": Page(status=404)}})

@@ -16,6 +16,9 @@ OBJECT_CHARS_MAX = 1 << 24
 BETWEEN_OBJECTS = " \t\r\n,[]"
 CELL_CHARS_MAX = 1 << 20
 
+# Ours, and those of the exports of /crawl-runs.
+URL_NAMES, STATE_NAMES = ("url", "normalized_url"), ("state", "status")
+
 Entry = tuple[str, str]  # url, state
 
 
@@ -57,7 +60,7 @@ def entries(path: Path) -> Iterator[Entry]:
             first = lines.read(1)
             lines.seek(0)
             for record in _objects(lines) if first in ("[", "{") else _csv_rows(lines):
-                url, state = record.get("url"), record.get("state")
+                url, state = _first(record, URL_NAMES), _first(record, STATE_NAMES)
                 if not isinstance(url, str) or not url:
                     raise ValueError("a row without a url")
                 yield normalizer.resolve(url)[0] or url, state if isinstance(state, str) else ""
@@ -67,10 +70,14 @@ def entries(path: Path) -> Iterator[Entry]:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 
 
+def _first(record: dict[str, object], names: tuple[str, ...]) -> object:
+    return next((record[name] for name in names if name in record), None)
+
+
 def _csv_rows(lines: TextIO) -> Iterator[dict[str, object]]:
     csv.field_size_limit(CELL_CHARS_MAX)
     rows = csv.DictReader(lines)
-    if "url" not in (rows.fieldnames or ()) and rows.fieldnames:
+    if rows.fieldnames and not set(URL_NAMES).intersection(rows.fieldnames):
         raise ValueError("its first line has no column `url`")
     yield from rows
 

@@ -17,7 +17,11 @@ def write(path: Path, rows: list[dict[str, str]]) -> Path:
         case ".json":
             text = json.dumps(rows, indent=2)
         case _:
-            text = "id,url,state\n" + "".join(f'1,"{row["url"]}",{row["state"]}\n' for row in rows)
+            text = (
+                ",".join(rows[0])
+                + "\n"
+                + "".join(",".join(f'"{cell}"' for cell in row.values()) + "\n" for row in rows)
+            )
     path.write_text(text)
     return path
 
@@ -34,6 +38,14 @@ def test_any_two_formats(tmp_path: Path, a: str, b: str) -> None:
     assert found.only_b == ["http://a.test/d"]
     assert found.changed == [("http://a.test/b", "visited", "failed")]
     assert not found.empty and found.same == 1
+
+
+@pytest.mark.requirement("X-02")
+@pytest.mark.parametrize("name", ["b.json", "b.csv"])
+def test_the_exports_of_runs_have_their_own_words(tmp_path: Path, name: str) -> None:
+    ours = write(tmp_path / "a.jsonl", ROWS)
+    runs = [{"id": "1", "normalized_url": row["url"], "status": row["state"]} for row in ROWS]
+    assert compare(ours, write(tmp_path / name, runs), states=True) == Difference(same=3)
 
 
 def test_states_count_only_when_asked(tmp_path: Path) -> None:
