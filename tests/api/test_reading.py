@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from nephila.control import statistics
 from nephila.control.export import FIELDS
 from nephila.control.statistics import BUCKETS_MAX, buckets, media_type
 from tests.api.served import V1, Served
@@ -141,6 +142,16 @@ def test_statistics_count_by_everything(api: Served, client: httpx.Client) -> No
     assert found["refusals"] == {"scope": 3, "extension": 2}
     assert [bucket["pages"] for bucket in found["times"]] == [5]
     assert (found["counted"], found["sampled"]) == (6, False)
+
+
+def test_a_large_crawl_is_sampled_and_says_so(
+    api: Served, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics, "ROWS_MAX", 4)
+    monkeypatch.setattr(statistics, "SLICE_ROWS", 1)
+    found = client.get(of(api, "/stats")).json()
+    assert (found["total_urls"], found["counted"], found["sampled"]) == (6, 4, True)
+    assert sum(found["status_counts"].values()) == 6, "states are exact"
 
 
 @pytest.mark.parametrize(

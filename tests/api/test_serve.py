@@ -20,14 +20,6 @@ from tests.api.served import KINDS, V1
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 
 WAIT_SECONDS = 40.0
-# As the console script does it, with both verbs: until cli/app.py names them.
-PROGRAM = """
-import sys
-from nephila.cli import app, serve, token
-app.app.command()(serve.serve)
-app.app.add_typer(token.app, name="token")
-sys.exit(app.run(sys.argv[1:]))
-"""
 QUICK = {"fetch.allow_private": True, "polite.floor_ms": 0, "polite.adaptive": False, "retry.max": 0}
 
 
@@ -40,7 +32,7 @@ class Command:
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *arguments, *self.place],
+            [sys.executable, "-m", "nephila", *arguments, *self.place],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -94,7 +86,7 @@ def children_of(pid: int) -> list[int]:
     ]
 
 
-@pytest.mark.requirement("A-29", "A-44", "AD-08", "RC-05", "RC-06")
+@pytest.mark.requirement("A-29", "A-44", "G-02", "AD-08", "RC-05", "RC-06")
 def test_it_crawls_and_drains(nephila: Command, web: TestWeb) -> None:
     pages = {f"/{number}": Page(b"<a href=/never>x</a>", delay_ms=50) for number in range(120)}
     links = "".join(f"<a href={path}>x</a>" for path in pages).encode()
@@ -126,6 +118,11 @@ def test_it_crawls_and_drains(nephila: Command, web: TestWeb) -> None:
     ):
         done = until(lambda: _over(client.get(f"{V1}/crawls/{crawl}").json()))
         assert (done["status"], done["states"]["visited"]) == ("completed", 121)
+        graph = client.get(f"{V1}/crawls/{crawl}/graph", params={"kind": "links"}).json()
+        tree = client.get(f"{V1}/crawls/{crawl}/graph").json()
+        root_id = tree["nodes"][0]["id"]
+        assert sum(source == root_id for source, _ in graph["edges"]) == 120
+        assert {tuple(edge) for edge in tree["edges"]} <= {tuple(edge) for edge in graph["edges"]}
         process.send_signal(signal.SIGINT)
         assert process.wait(WAIT_SECONDS) == 0
 

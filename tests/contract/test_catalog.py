@@ -609,3 +609,27 @@ def test_of_two_requests_with_one_key_at_once_both_get_the_same_crawl(backend: B
     with ThreadPoolExecutor(4) as threads:
         assert len(set(threads.map(created, range(4)))) == 1
     assert len(catalog.crawls()) == 10
+
+
+def test_ancestors_lead_up_to_the_seed(backend: Backend, catalog: Catalog) -> None:
+    crawl = seeded(catalog, A)
+    session = Session(backend)
+    chain = [f"{A}{n}" for n in range(5)]
+    for url in chain:
+        (row,) = session.load()
+        session.flush(outcomes=[ended(row, crawl, url)], released=session.releases())
+    (last,) = session.load()
+    found = catalog.ancestors(last.id, 100)
+    assert [row.url for row in found] == [*reversed(chain[:-1]), A]
+    assert [row.url for row in catalog.ancestors(last.id, 2)] == [chain[-2], chain[-3]]
+    assert catalog.ancestors(found[-1].id, 100) == []
+
+
+def test_refusals_of_one_host(backend: Backend, catalog: Catalog) -> None:
+    crawl, other = seeded(catalog, A), seeded(catalog, B)
+    counts = {(crawl.id, "x.test", "scope"): 2, (crawl.id, "y.test", "scope"): 3, (other.id, "x.test", "rule"): 4}
+    Session(backend).flush(refusals=counts)
+    Session(backend).flush(refusals={(crawl.id, "x.test", "depth"): 1})
+    assert catalog.refusals(crawl.id, "x.test") == [("x.test", "scope", 2), ("x.test", "depth", 1)]
+    assert catalog.refusals(crawl.id) == [("y.test", "scope", 3), ("x.test", "scope", 2), ("x.test", "depth", 1)]
+    assert catalog.refusals(crawl.id, "none.test") == []

@@ -63,7 +63,7 @@ class Gate:
         return self._cached(digest, look)
 
     def is_open(self) -> bool:
-        """No token was ever made: this machine may do everything, others nothing."""
+        """No token lives: this machine may do everything, others nothing."""
 
         def look() -> bool:
             with self._pool.use() as store:

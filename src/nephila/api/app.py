@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -32,6 +33,7 @@ from nephila.clock import Clock
 from nephila.settings import ProcessSettings
 
 PREFIX = "/api/v1"
+JSON = "application/json"
 NOUNS = (crawls, urls, pages, graph, statistics, export, hosts, blocks, workers, admin, tokens)
 DESCRIPTION = "A web crawler that never forgets a URL, never hurries a host, and can always say why."
 
@@ -88,7 +90,23 @@ def create_app(services: Services) -> FastAPI:
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
         )
     app.add_middleware(SafeHeaders)
+    app.openapi = exact_openapi(app.openapi)  # type: ignore[method-assign]
     return app
+
+
+def exact_openapi(describe: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """FastAPI describes the errors of a route that streams as streams; ours are always JSON."""
+
+    def described() -> dict[str, Any]:
+        found = describe()
+        operations = (operation for path in found["paths"].values() for operation in path.values())
+        answers = (pair for operation in operations for pair in operation["responses"].items())
+        for status, answer in answers:
+            if status[0] in "45" and "content" in answer and JSON not in answer["content"]:
+                answer["content"] = {JSON: answer["content"].popitem()[1]}
+        return found
+
+    return described
 
 
 def operation_id(route: APIRoute) -> str:

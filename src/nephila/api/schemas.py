@@ -332,6 +332,7 @@ class ExplanationView(View):
     queue: QueueView | None
     held_by: WorkerView | None
     host: ClockView | None
+    host_rule: "HostRuleView | None" = Field(description="an operator's word about the host")
     delays: list[tuple[str, float]]
     robots: RobotsView | None
     refusals: list[tuple[str, int]]

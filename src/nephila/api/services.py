@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 from nephila.clock import Clock
 from nephila.errors import StoreUnavailable, UsageError
 from nephila.frontier.operators import Rulebook
-from nephila.frontier.store import Catalog, Upkeep, UrlFilter, UrlRow
+from nephila.frontier.store import Catalog, Upkeep, UrlFilter, UrlPage
 from nephila.settings import ProcessSettings
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ class LentCatalog:
     def __init__(self, pool: StorePool) -> None:
         self._pool = pool
 
-    def urls(self, crawl_id: int, after: int, limit: int, where: UrlFilter) -> list[UrlRow]:
+    def urls_page(self, crawl_id: int, after: int, limit: int, where: UrlFilter) -> UrlPage:
         with self._pool.use() as store:
-            return store.catalog.urls(crawl_id, after, limit, where)
+            return store.catalog.urls_page(crawl_id, after, limit, where)
 
 
 def lent_catalog(pool: StorePool) -> Catalog:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from nephila import wiring
 from nephila.cli import words
 from nephila.cli.display import print_json
 from nephila.cli.options import (
@@ -10,12 +11,12 @@ from nephila.cli.options import (
     JsonOption,
     StoreOption,
     crawl_and_url,
-    open_catalog,
     reading_settings,
 )
 from nephila.control import explain as explaining
 from nephila.control.explain import Ancestor, Explanation, RobotsVerdict, RuleVerdict
 from nephila.control.export import iso_time
+from nephila.frontier.operators import HostRule
 from nephila.frontier.store import UrlRow
 from nephila.settings import user_agent_of
 
@@ -26,9 +27,10 @@ LABEL_WIDTH = 12
 def explain(target: CrawlAndUrl, data: DataOption = None, store: StoreOption = None, json: JsonOption = False) -> None:
     """The whole decision trail of a URL, also of one that was refused or never seen."""
     settings = reading_settings(data, store)
-    catalog = open_catalog(settings)
-    crawl, url = crawl_and_url(catalog, target)
-    found = explaining.explain(catalog, crawl, url, user_agent_of(crawl.settings, settings))
+    opened = wiring.open_store(settings)
+    crawl, url = crawl_and_url(opened.catalog, target)
+    agent = user_agent_of(crawl.settings, settings)
+    found = explaining.explain(opened.catalog, opened.rulebook.rulings(), crawl, url, agent)
     if json:
         print_json(found.as_json())
     else:
@@ -133,9 +135,16 @@ def _host(found: Explanation) -> list[str]:
         f"next request in {words.duration(host.next_in_ms)}{rest}",
         f"{words.count(host.requests)} requests so far{errors}",
     ]
+    lines += [f"operator: {_operator(found.host_rule)}"] if found.host_rule else []
     return lines + (
         [f"addresses {host.addresses}{f', by way of {host.cnames}' if host.cnames else ''}"] if host.addresses else []
     )
+
+
+def _operator(rule: HostRule) -> str:
+    said = [f"at least {words.duration(rule.delay_ms)} between two requests"] if rule.delay_ms is not None else []
+    said += [f"blocked for {words.duration(rule.blocked_in_ms)} more"] if rule.blocked_in_ms else []
+    return f"{', '.join(said)} ({rule.reason or 'no reason given'}, by {rule.created_by})"
 
 
 def _facts(found: Explanation) -> list[str]:

@@ -71,9 +71,9 @@ def serve(
         log_file=log_file,
     )
     # Here, because no other verb needs FastAPI, and it takes 0.4 s to load.
-    from nephila.cli.service import run_service
+    from nephila.cli.server import run_server
 
-    run_service(settings)
+    run_server(settings)
 
 
 def serve_settings(**options: object) -> ProcessSettings:

@@ -33,7 +33,7 @@ def top_errors(catalog: Catalog, snapshot: Snapshot) -> list[ErrorLine]:
 def _example(catalog: Catalog, crawl_id: int, kind: str) -> str:
     by_state = kind in (UrlState.NOT_FOUND, UrlState.FORBIDDEN)
     where = UrlFilter(states=(UrlState(kind),)) if by_state else UrlFilter(reason=kind)
-    found = catalog.urls(crawl_id, 0, 1, where)
+    found = catalog.urls_page(crawl_id, 0, 1, where).rows
     return found[0].url if found else ""
 
 

@@ -1,13 +1,14 @@
 """Why a URL is where it is: the same pure decisions once more, and what the store remembers of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
+from nephila.frontier.operators import HostRule, Rulings, blocks_of
 from nephila.frontier.store import Catalog, Crawl, HostRow, QueueRow, RobotsRecord, UrlRow, WorkerRow
 from nephila.models import CrawlState, Refusal, UrlState
 from nephila.policy.politeness import crawl_delay_verdict, delay_reasons
-from nephila.profiles import CrawlSettings, RobotsMode
+from nephila.profiles import CrawlSettings, PoliteSettings, RobotsMode
 from nephila.robots.access import RobotsAccess
 from nephila.robots.rules import parse_robots, product_token_of
 from nephila.urls.admission import Admission, Judgement
@@ -27,6 +28,7 @@ RULES: tuple[tuple[str, frozenset[Refusal]], ...] = (
     ("include patterns", frozenset((Refusal.INCLUDE,))),
     ("extension", frozenset((Refusal.EXTENSION,))),
     ("traps", frozenset((Refusal.PATH_SEGMENTS, Refusal.PATH_REPEATS))),
+    ("block rules", frozenset((Refusal.RULE,))),
 )
 
 
@@ -71,6 +73,7 @@ class Explanation:
     queue: QueueRow | None
     held_by: WorkerRow | None
     host: HostRow | None
+    host_rule: HostRule | None  # an operator's word about the host
     delays: tuple[tuple[str, float], ...]  # parts of the host's delay, the longest decides
     robots: RobotsVerdict | None
     refusals: tuple[tuple[str, int], ...]  # of this host, in this crawl
@@ -79,12 +82,15 @@ class Explanation:
         return asdict(self) | {"rules": [rule._asdict() for rule in self.rules]}
 
 
-def explain(catalog: Catalog, crawl: Crawl, asked: str, user_agent: str) -> Explanation:
+def explain(catalog: Catalog, rulings: Rulings, crawl: Crawl, asked: str, user_agent: str) -> Explanation:
     judgement, row = _judged(catalog, crawl, asked)
+    judgement = _unless_blocked(judgement, rulings)
     url = judgement.url
     host = host_of(url) if url else ""
     queue = catalog.queue(crawl.id, host) if host else None
+    rule = rulings.hosts.get(host)
     clock = catalog.host(host) if host else None
+    pace = replace(clock.pace, override_ms=rule.delay_ms if rule else None) if clock else None
     robots = robots_verdict(catalog.robots(origin_of(url)), url, user_agent, crawl.settings) if url else None
     rules = rule_verdicts(judgement, row.depth if row else None, crawl.settings)
     workers = catalog.workers() if queue and queue.held_by else []
@@ -93,7 +99,7 @@ def explain(catalog: Catalog, crawl: Crawl, asked: str, user_agent: str) -> Expl
         crawl_state=crawl.state,
         asked=asked,
         url=url,
-        verdict=verdict_of(crawl, judgement, row, queue, clock, robots),
+        verdict=verdict_of(crawl, judgement, row, queue, clock, rule, robots),
         rules=rules,
         row=row,
         facts=catalog.page_facts(row.id) if row else {},
@@ -102,9 +108,10 @@ def explain(catalog: Catalog, crawl: Crawl, asked: str, user_agent: str) -> Expl
         queue=queue,
         held_by=next((worker for worker in workers if queue and worker.id == queue.held_by), None),
         host=clock,
-        delays=tuple(delay_reasons(clock.pace, crawl.settings.polite)) if clock else (),
+        host_rule=rule,
+        delays=tuple(delay_reasons(pace, polite_of(crawl.settings, rulings.floor_ms))) if pace else (),
         robots=robots,
-        refusals=tuple((reason, n) for name, reason, n in catalog.refusals(crawl.id) if name == host) if host else (),
+        refusals=tuple((reason, n) for _, reason, n in catalog.refusals(crawl.id, host)) if host else (),
     )
 
 
@@ -125,6 +132,19 @@ def _judged(catalog: Catalog, crawl: Crawl, asked: str) -> tuple[Judgement, UrlR
             # The depth it was found at may be one that the rules refuse.
             return admission.judge(row.url, None, row.depth), row
     return judgements[0], None
+
+
+def _unless_blocked(judgement: Judgement, rulings: Rulings) -> Judgement:
+    if judgement.found is None:
+        return judgement
+    decision = blocks_of(rulings).judge(judgement.found.url)
+    return judgement if decision.ok else Judgement(None, Refusal.RULE, decision.detail, judgement.url)
+
+
+def polite_of(settings: CrawlSettings, floor_ms: int) -> PoliteSettings:
+    """As the workers see it: the floor of all crawls wins upwards."""
+    polite = settings.polite
+    return polite.model_copy(update={"floor_ms": max(polite.floor_ms, floor_ms)})
 
 
 def _known_row(catalog: Catalog, crawl_id: int, url: str | None) -> UrlRow | None:
@@ -185,12 +205,8 @@ def _judged_by_robots(
 
 
 def _parents(catalog: Catalog, row: UrlRow | None) -> tuple[Ancestor, ...]:
-    chain: list[Ancestor] = []
-    while row is not None and row.discovered_from is not None and len(chain) < PARENTS_MAX:
-        row = catalog.url_by_id(row.discovered_from)
-        if row is not None:
-            chain.append(Ancestor(row.id, row.url, row.depth, row.state))
-    return tuple(chain)
+    rows = catalog.ancestors(row.id, PARENTS_MAX) if row is not None else []
+    return tuple(Ancestor(parent.id, parent.url, parent.depth, parent.state) for parent in rows)
 
 
 def _redirects(catalog: Catalog, crawl_id: int, row: UrlRow | None) -> tuple[Ancestor, ...]:
@@ -211,6 +227,7 @@ def verdict_of(
     row: UrlRow | None,
     queue: QueueRow | None,
     host: HostRow | None,
+    rule: HostRule | None,
     robots: RobotsVerdict | None,
 ) -> str:
     if row is None:
@@ -219,6 +236,11 @@ def verdict_of(
         return _ended(row)
     if row.state is UrlState.IN_PROGRESS:
         return f"It is being fetched now, by worker {row.claimed_by}."
+    if judgement.refusal is Refusal.RULE:
+        return f"It is queued and will end without a request: {judgement.detail}."
+    if rule is not None and rule.blocked_in_ms:
+        why = f" ({rule.reason})" if rule.reason else ""
+        return f"It is queued; an operator has blocked its host for {seconds(rule.blocked_in_ms)} more{why}."
     return _waiting(crawl, row, queue, host)
 
 

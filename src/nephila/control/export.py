@@ -54,15 +54,17 @@ class Format(StrEnum):
 def rows_of(catalog: Catalog, crawl_id: int, where: UrlFilter, after: int = 0) -> Iterator[UrlRow]:
     """Every page URL that the filter lets through, by id.
 
-    A page of the store may be short for more reasons than the end, so only an empty one ends the list. Whether an open
-    URL is queued or in progress changes from one page to the next: the store is asked for both.
+    A page of the store may be short, even empty, before the end: it says where to go on. Whether an open URL is queued
+    or in progress changes from one page to the next: the store is asked for both.
     """
     wanted = frozenset(where.states)
     if wanted & set(SHOWN_STATES):
         where = replace(where, states=tuple(wanted | set(SHOWN_STATES)))
-    while page := catalog.urls(crawl_id, after, PAGE_ROWS, where):
-        after = page[-1].id
-        for row in page:
+    at: int | None = after
+    while at is not None:
+        page = catalog.urls_page(crawl_id, at, PAGE_ROWS, where)
+        at = page.next
+        for row in page.rows:
             if row.kind is Kind.PAGE and (not wanted or row.state in wanted):
                 yield row
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from nephila.urls.blocks import Blocks
+
 BLOCKS_MAX = 10_000  # every worker holds them all in memory
 HOST_RULES_MAX = 10_000
 TOKENS_MAX = 1000
@@ -57,6 +59,12 @@ class Rulings:
     blocks: tuple[BlockRule, ...] = ()
     hosts: Mapping[str, HostRule] = field(default_factory=dict)
     floor_ms: int = 0  # of every delay, in all crawls
+
+
+def blocks_of(rulings: Rulings) -> Blocks:
+    domains = [(rule.value, rule.reason) for rule in rulings.blocks if rule.kind is BlockKind.DOMAIN]
+    patterns = [(rule.value, rule.reason) for rule in rulings.blocks if rule.kind is BlockKind.PATTERN]
+    return Blocks(domains, patterns)
 
 
 @dataclass(frozen=True, slots=True)

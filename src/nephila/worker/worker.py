@@ -22,7 +22,7 @@ from nephila.extract.parse_pool import ParsePool
 from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.fetcher import Fetcher
 from nephila.fetch.resolver import Resolver
-from nephila.frontier.operators import BlockKind, Rulings
+from nephila.frontier.operators import blocks_of
 from nephila.frontier.store import Batch, Flushed, Frontier, Row, WorkerInfo
 from nephila.log import VisitLog, worker_log
 from nephila.metrics import Meter, Place
@@ -521,9 +521,3 @@ class Worker:
         now = self.clock.tick_ms()
         self._busy = now - expected > LAG_BUSY_MS
         self._loop.call_later(LAG_EVERY_MS / 1000, self._watch_lag, now + LAG_EVERY_MS)
-
-
-def blocks_of(rulings: Rulings) -> Blocks:
-    domains = [(rule.value, rule.reason) for rule in rulings.blocks if rule.kind is BlockKind.DOMAIN]
-    patterns = [(rule.value, rule.reason) for rule in rulings.blocks if rule.kind is BlockKind.PATTERN]
-    return Blocks(domains, patterns)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from nephila.control.explain import Explanation, explain, robots_verdict, rule_verdicts
+from nephila.frontier.operators import BlockKind, BlockRule, HostRule, Rulings
 from nephila.frontier.store import RobotsRecord
 from nephila.models import CrawlState, Refusal
 from nephila.profiles import crawl_settings
@@ -14,8 +15,11 @@ from tests.unit.control.filled import SEED, Filled
 AGENT = "Nephila/1.0 (+https://example.com)"
 
 
-def explained(filled: Filled, url: str) -> Explanation:
-    return explain(filled.catalog, filled.catalog.crawl(filled.crawl.id), url, AGENT)
+NOW, HOUR_MS = 0, 3_600_000
+
+
+def explained(filled: Filled, url: str, rulings: Rulings = Rulings()) -> Explanation:
+    return explain(filled.catalog, rulings, filled.catalog.crawl(filled.crawl.id), url, AGENT)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +36,23 @@ def explained(filled: Filled, url: str) -> Explanation:
 )
 def test_verdict(filled: Filled, name: str, verdict: str) -> None:
     assert explained(filled, SEED + name).verdict.startswith(verdict)
+
+
+def test_a_block_rule_is_named(filled: Filled) -> None:
+    rulings = Rulings(blocks=(BlockRule(1, BlockKind.DOMAIN, "a.test", "spam", "me", NOW),))
+    queued, unknown = (explained(filled, SEED + name, rulings) for name in ("later", "never"))
+    assert queued.verdict == "It is queued and will end without a request: domain a.test is blocked: spam."
+    assert "would be refused (rule): domain a.test is blocked: spam" in unknown.verdict
+    assert unknown.rules[-1] == ("block rules", False, "domain a.test is blocked: spam")
+
+
+def test_an_operators_word_about_a_host_is_told(filled: Filled) -> None:
+    rule = HostRule("a.test", 7000, HOUR_MS, "it fell over", "me", NOW)
+    found = explained(filled, SEED + "later", Rulings(hosts={"a.test": rule}, floor_ms=2000))
+    assert found.verdict == "It is queued; an operator has blocked its host for 3600.0 s more (it fell over)."
+    assert found.delays[0] == ("override", 7000.0)
+    assert ("floor", 2000.0) in found.delays
+    assert found.host_rule == rule
 
 
 @pytest.mark.parametrize(
@@ -94,7 +115,7 @@ def test_rules_are_asked_in_the_order_of_admission() -> None:
     judgement = Admission(settings, [SEED]).judge(SEED + "no", None, 5)
     verdicts = rule_verdicts(judgement, 5, settings)
     assert judgement.refusal is Refusal.DEPTH
-    assert [verdict.passed for verdict in verdicts] == [True, True, True, False, None, None, None, None]
+    assert [verdict.passed for verdict in verdicts] == [True, True, True, False, *[None] * 5]
 
 
 RECORD = RobotsRecord("http://a.test", "a.test", "rules", 200, b"User-agent: *\nCrawl-delay: 1000\n", 1, 0, "")

@@ -41,7 +41,9 @@ def get_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> PageView:
     with shared.pool.use() as store:
         found = crawl_named(store, crawl)
         row = url_of(store, found, url_id)
-        known = explain(store.catalog, found, row.url, user_agent_of(found.settings, shared.settings))
+        known = explain(
+            store.catalog, store.rulebook.rulings(), found, row.url, user_agent_of(found.settings, shared.settings)
+        )
     response, body = _answer(shared, row, found.settings)
     text, charset = shown_text(body, response)
     return PageView(

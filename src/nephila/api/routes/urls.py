@@ -71,9 +71,9 @@ def list_urls(
         crawl_id = crawl_named(store, crawl).id
         if offset or sort is not UrlSort.ID:
             return _sorted(store, crawl_id, where, sort, order, limit, offset)
-        rows = store.catalog.urls(crawl_id, after, limit, where, descending=order == "desc")
-        pages = [UrlView.model_validate(row) for row in rows if row.kind is Kind.PAGE]
-        return UrlList(urls=pages, next=rows[-1].id if rows else None)
+        page = store.catalog.urls_page(crawl_id, after, limit, where, descending=order == "desc")
+        found = [UrlView.model_validate(row) for row in page.rows if row.kind is Kind.PAGE]
+        return UrlList(urls=found, next=page.next)
 
 
 def _sorted(
@@ -103,5 +103,5 @@ def explain_url(
     with shared.pool.use() as store:
         found = crawl_named(store, crawl)
         return ExplanationView.model_validate(
-            explain(store.catalog, found, url, user_agent_of(found.settings, shared.settings))
+            explain(store.catalog, store.rulebook.rulings(), found, url, user_agent_of(found.settings, shared.settings))
         )

@@ -191,8 +191,9 @@ class PostgresCatalog:
         in_flight = self.database.read(SQL["in_flight"], (crawl_id,))[0][0]
         return tallies_of(self.database.read(SQL["tallies"], (crawl_id,)), in_flight)
 
-    def refusals(self, crawl_id: int) -> list[tuple[str, str, int]]:
-        return [(host, reason, n) for host, reason, n in self.database.read(SQL["refusals"], (crawl_id,))]
+    def refusals(self, crawl_id: int, host: str | None = None) -> list[tuple[str, str, int]]:
+        found = self.database.read(SQL["refusals"], {"crawl": crawl_id, "host": host})
+        return [(name, reason, n) for name, reason, n in found]
 
     def sizes(self) -> Sizes:
         read = self.database.read
@@ -300,6 +301,11 @@ class PostgresCatalog:
         sql = f"{SQL['url_columns']} u.id = %s"
         rows = self._url_rows(self.database.read(sql, (url_id,)), self._claims())
         return rows[0] if rows else None
+
+    def ancestors(self, url_id: int, limit: int) -> list[UrlRow]:
+        ids = [found for (found,) in self.database.read(SQL["ancestors"], {"url": url_id, "limit": limit})]
+        found = self.database.read(f"{SQL['url_columns']} u.id = ANY(%s)", (ids,))
+        return sorted(self._url_rows(found, self._claims()), key=lambda row: ids.index(row.id))
 
     def page_facts(self, url_id: int) -> dict[str, object]:
         row = self.database.one(SQL["page_facts"], (url_id,))

@@ -61,6 +61,7 @@ from nephila.profiles import CrawlSettings
 from nephila.urls.identity import host_of
 
 SQL = statements("sqlite", "catalog")
+ALL_HOSTS_FROM, ALL_HOSTS_TO = "", "\U0010ffff"  # no host sorts outside
 SEED_CHUNK = 1000
 SORTED_ROWS_MAX = 20_000  # ids that a listing takes from an index of another order and sorts: 5 ms
 
@@ -188,8 +189,9 @@ class SqliteCatalog:
         in_flight = self.database.read(SQL["in_flight"], (crawl_id,))[0][0]
         return tallies_of(self.database.read(SQL["tallies"], (crawl_id,)), in_flight)
 
-    def refusals(self, crawl_id: int) -> list[tuple[str, str, int]]:
-        return [(host, reason, n) for host, reason, n in self.database.read(SQL["refusals"], (crawl_id,))]
+    def refusals(self, crawl_id: int, host: str | None = None) -> list[tuple[str, str, int]]:
+        found = self.database.read(SQL["refusals"], (crawl_id, host or ALL_HOSTS_FROM, host or ALL_HOSTS_TO))
+        return [(name, reason, n) for name, reason, n in found]
 
     def sizes(self) -> Sizes:
         read = self.database.read
@@ -307,6 +309,11 @@ class SqliteCatalog:
     def url_by_id(self, url_id: int) -> UrlRow | None:
         rows = self.database.read(f"{SQL['url_columns']} u.id = ?", (url_id,))
         return self._url_rows(rows)[0] if rows else None
+
+    def ancestors(self, url_id: int, limit: int) -> list[UrlRow]:
+        ids = [found for (found,) in self.database.read(SQL["ancestors"], (url_id, limit))]
+        rows = self.database.read(f"{SQL['url_columns']} u.id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
+        return sorted(self._url_rows(rows), key=lambda row: ids.index(row.id))
 
     def page_facts(self, url_id: int) -> dict[str, object]:
         row = self.database.one(SQL["page_facts"], (url_id,))

@@ -71,7 +71,16 @@ SELECT count(*) FROM workers w CROSS JOIN LATERAL json_array_elements(w.in_fligh
 JOIN frontier f ON f.url = (j->>0)::bigint JOIN queues q ON q.id = f.queue WHERE w.fenced_at IS NULL AND q.crawl = %s;
 
 -- name: refusals
-SELECT host, reason, sum(n)::bigint FROM refusals WHERE crawl = %s GROUP BY host, reason ORDER BY 3 DESC, host, reason;
+-- Of one host: of each worker's rows by their key, so that nothing is scanned.
+SELECT host, reason, sum(n)::bigint FROM refusals
+WHERE crawl = %(crawl)s AND (%(host)s::text IS NULL OR worker = ANY(ARRAY(SELECT id FROM workers UNION SELECT 0)) AND host = %(host)s)
+GROUP BY host, reason ORDER BY 3 DESC, host, reason;
+
+-- name: ancestors
+-- In order: a chain is walked link by link.
+WITH RECURSIVE chain(id, steps) AS (SELECT parent, 1 FROM urls WHERE id = %(url)s
+  UNION ALL SELECT u.parent, steps + 1 FROM chain JOIN urls u ON u.id = chain.id WHERE steps < %(limit)s)
+SELECT id FROM chain WHERE id IS NOT NULL ORDER BY steps LIMIT %(limit)s;
 
 -- name: sizes
 SELECT name, sum(n)::bigint FROM tallies WHERE name IN ('urls', 'visited', 'bytes') GROUP BY name;

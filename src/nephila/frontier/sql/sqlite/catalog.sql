@@ -58,7 +58,14 @@ SELECT name, sum(n) FROM tallies WHERE crawl = ? GROUP BY name;
 SELECT count(*) FROM workers w CROSS JOIN json_each(w.in_flight) j CROSS JOIN urls u ON u.id = json_extract(j.value, '$[0]') WHERE w.fenced_at IS NULL AND u.crawl = ? AND u.state = 0;
 
 -- name: refusals
-SELECT host, reason, n FROM refusals WHERE crawl = ? ORDER BY n DESC;
+-- A range of hosts: one, or all. (Of a URL that is none the host is empty.)
+SELECT host, reason, n FROM refusals WHERE crawl = ? AND host BETWEEN ? AND ? ORDER BY n DESC;
+
+-- name: ancestors
+-- In order: a chain is walked link by link.
+WITH RECURSIVE chain(id, steps) AS (SELECT parent, 1 FROM urls WHERE id = ?1
+  UNION ALL SELECT u.parent, steps + 1 FROM chain JOIN urls u ON u.id = chain.id WHERE steps < ?2)
+SELECT id FROM chain WHERE id IS NOT NULL ORDER BY steps LIMIT ?2;
 
 -- name: sizes
 SELECT name, sum(n) FROM tallies WHERE name IN ('urls', 'visited', 'bytes') GROUP BY name;

@@ -17,7 +17,7 @@ from nephila.metrics import observe_upkeep
 from nephila.settings import ProcessSettings
 
 
-def run_service(settings: ProcessSettings) -> None:
+def run_server(settings: ProcessSettings) -> None:
     opened = running.open_for_work(settings, create=True)
     serving.check_address(settings.host, opened.rulebook)
     listening = serving.listen(settings.host, settings.port)
