@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
+SIZED = {"bench.store", "bench.api"}  # what takes long at full size
 COMMANDS = {
     "crawl": ["bench.crawl"],
     "store": ["bench.store"],
     "postgres": ["bench.store", "--store", "postgres"],
     "scale": ["bench.scale"],
+    "api": ["bench.api"],
 }
 
 
@@ -35,12 +37,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench")
     parser.add_argument("which", nargs="*", choices=[*COMMANDS, []], help="default: all")
     parser.add_argument("--record", action="store_true", help="write the result to bench/RESULTS.md")
-    parser.add_argument("--full", action="store_true", help="both stores at 1, 5 and 10 million URLs (over an hour)")
+    parser.add_argument("--full", action="store_true", help="both stores at 1, 5 and 10 million URLs (some two hours)")
     options = parser.parse_args()
     texts = []
     for name in options.which or COMMANDS:
         command = [sys.executable, "-m", *COMMANDS[name]]
-        if "bench.store" in command and not options.full:
+        if SIZED & set(command) and not options.full:
             command.append("--quick")
         done = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert done.stdout is not None

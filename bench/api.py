@@ -32,7 +32,7 @@ from urllib.parse import quote, urlsplit
 from websockets.asyncio.client import connect
 
 from bench.crawl import ALL_SITES, OWN_SITE, SHARED, WORK
-from bench.places import PLACES, Place, PostgresPlace, _children, _cpu_of
+from bench.places import PLACES, Place, PostgresPlace, _cpu_of
 from bench.player import Player, Web, preload
 from bench.store import Table
 from nephila import wiring
@@ -55,8 +55,8 @@ EXPORT_FORMATS = ("jsonl", "csv")
 READ_BYTES = 65_536
 ROUNDS = 3
 LIVE_CLIENTS, POLLING_CLIENTS = 200, 50
-WARM_SECONDS, MEASURED_SECONDS = 2.0, 20.0
-QUICK_SECONDS = 3.0
+WARM_SECONDS, MEASURED_SECONDS = 5.0, 20.0
+QUICK_SECONDS = 8.0
 SHARE_MIN = 0.9  # of the crawl's throughput that watchers leave
 PATIENCE_SECONDS = 60.0
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -99,10 +99,12 @@ class Server:
 
 
 def _descendants(pid: int) -> list[int]:
+    """Of all its threads: the crew starts the workers in one of its own."""
     found: list[int] = []
-    with suppress(OSError):
-        for child in _children(pid):
-            found += [child, *_descendants(child)]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, task.read_text().split()):
+                found += [child, *_descendants(child)]
     return found
 
 
@@ -195,9 +197,11 @@ def answers(table: Table, kind: str, server: Server, filled: Filled) -> None:
     """The time of a request with its answer, on one connection that is kept, one after the other."""
     limit = ANSWER_MS_MAX[kind]
     for what, paths in questions(filled).items():
+        cpu = server.own_cpu()
         walls = timed(server, filled.crawl, paths)
         table.at_most(f"{what}: p95, ms", limit, quantile(walls, 0.95))
         table.note(f"{what}: p50, ms", median(walls))
+        table.note(f"{what}: CPU of the serving process, ms", 1000 * (server.own_cpu() - cpu) / len(walls))
     fresh = timed(server, filled.crawl, ["/progress"] * FRESH_REQUESTS, FRESH_SECONDS)
     table.at_most("progress, read anew each time: p95, ms", limit, quantile(fresh, 0.95))
     table.note("progress, read anew each time: p50, ms", median(fresh))

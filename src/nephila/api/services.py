@@ -110,4 +110,9 @@ def services_of(connection: HTTPConnection) -> Services:
     return cast(Services, connection.app.state.services)
 
 
-Shared = Annotated[Services, Depends(services_of)]
+async def shared_services(connection: HTTPConnection) -> Services:
+    """Async: what does not wait needs no change of threads."""
+    return services_of(connection)
+
+
+Shared = Annotated[Services, Depends(shared_services)]
