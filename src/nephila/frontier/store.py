@@ -407,8 +407,11 @@ class Catalog(Protocol):
     def create_crawl(
         self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "", created_by: str = ""
     ) -> Crawl:
-        """`created_by`: the name of a token, empty for a command. `key`: of a request that may come twice: the second time its crawl is answered. UsageError where it was
-        given with another fingerprint before."""
+        """`created_by`: the name of a token, empty for a command.
+
+        `key`: of a request that may come twice: the second time its crawl is answered. UsageError where it was given
+        with another fingerprint before.
+        """
 
     def add_seeds(self, crawl_id: int, children: Iterable[Child]) -> int: ...
     def seeded(self, crawl_id: int) -> None: ...
