@@ -65,7 +65,7 @@ def test_a_url_of_another_crawl_is_not_found(api: Served, client: httpx.Client) 
     other = client.post(f"{V1}/crawls", json={"seeds": ["https://example.com/"]}).json()["id"]
     url_id = api.ids()["x"]
     assert client.get(of(api, f"/urls/{url_id}")).json()["url"] == f"{SEED}x"
-    for path in ("", "/page", "/page/raw"):
+    for path in ("", "/page", "/page/raw", "/page/rendered"):
         assert client.get(f"{V1}/crawls/{other}/urls/{url_id}{path}").status_code == 404
 
 
@@ -86,6 +86,15 @@ def test_a_raw_page_never_runs_as_ours(api: Served, client: httpx.Client) -> Non
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["content-disposition"] == "attachment"
     assert answer.headers["x-archived-content-type"] == "text/html"
+
+
+def test_a_rendered_page_is_caged(api: Served, client: httpx.Client) -> None:
+    answer = client.get(of(api, f"/urls/{api.ids()['x']}/page/rendered"))
+    assert answer.text == PAGE.decode()
+    assert answer.headers["content-type"].startswith("text/html")
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("sandbox; default-src 'none';") and "allow" not in policy and "script" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_a_lost_archive_file_is_no_fault(api: Served, client: httpx.Client) -> None:

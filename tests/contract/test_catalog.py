@@ -633,3 +633,13 @@ def test_refusals_of_one_host(backend: Backend, catalog: Catalog) -> None:
     assert catalog.refusals(crawl.id, "x.test") == [("x.test", "scope", 2), ("x.test", "depth", 1)]
     assert catalog.refusals(crawl.id) == [("y.test", "scope", 3), ("x.test", "scope", 2), ("x.test", "depth", 1)]
     assert catalog.refusals(crawl.id, "none.test") == []
+
+
+def test_the_unfinished_crawls_of_a_token_are_counted(catalog: Catalog) -> None:
+    made = [catalog.create_crawl([A], crawl_settings(), f"{n}", created_by="ops") for n in range(3)]
+    catalog.create_crawl([A], crawl_settings(), "other", created_by="other")
+    catalog.create_crawl([A], crawl_settings(), "command")
+    assert (catalog.unfinished_of("ops"), catalog.unfinished_of("other"), catalog.unfinished_of("none")) == (3, 1, 0)
+    catalog.steer(made[0].id, CrawlState.CANCELLED)
+    catalog.steer(made[1].id, CrawlState.PAUSED)
+    assert catalog.unfinished_of("ops") == 2

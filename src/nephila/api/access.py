@@ -43,6 +43,11 @@ class Caller:
     access: Access
     token: int | None  # None: this machine, without a token
 
+    @property
+    def creator(self) -> str:
+        """Whose the crawls are that it starts."""
+        return "" if self.token is None else self.name
+
 
 class Gate:
     """Looks tokens up, each at most once in CACHED_MS. Any thread may ask."""
@@ -93,30 +98,17 @@ class Gate:
 
 
 class Quota:
-    """Crawls that each token has under way, as far as this process started them."""
+    """Crawls that each token may have under way. The store counts them: over restarts, and over all servers."""
 
     def __init__(self, crawls_max: int) -> None:
         self._crawls_max = crawls_max
-        self._lock = Lock()
-        self._started: dict[int, set[int]] = {}  # token -> crawls, at most crawls_max
 
     def check(self, caller: Caller, catalog: Catalog) -> None:
         if caller.token is None:
             return
-        with self._lock:
-            started = set(self._started.get(caller.token, ()))
-        over = (
-            {crawl.id for crawl in catalog.crawls() if crawl.id in started and crawl.state.over} if started else set()
-        )
-        with self._lock:
-            self._started.setdefault(caller.token, set()).difference_update(over)
-        if len(started - over) >= self._crawls_max:
-            raise Problem(429, f"the token {caller.name} has {len(started - over)} crawls under way, the most it may")
-
-    def started(self, caller: Caller, crawl_id: int) -> None:
-        if caller.token is not None:
-            with self._lock:
-                self._started.setdefault(caller.token, set()).add(crawl_id)
+        under_way = catalog.unfinished_of(caller.creator)
+        if under_way >= self._crawls_max:
+            raise Problem(429, f"the token {caller.name} has {under_way} crawls under way, the most it may")
 
 
 def caller_of(connection: HTTPConnection, secret: str | None) -> Caller:

@@ -79,12 +79,14 @@ def start(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings) -> tu
     return catalog.crawl(crawl.id), True
 
 
-def create(catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings, key: str = "") -> Crawl:
+def create(
+    catalog: Catalog, seeds: Sequence[str], settings: CrawlSettings, key: str = "", created_by: str = ""
+) -> Crawl:
     """Always a new crawl, unless the same request (`key`) has made one. Whatever can be wrong is found before."""
     seeds = checked_seeds(seeds)
     children = _children(seeds, settings)
     try:
-        crawl = catalog.create_crawl(seeds, settings, fingerprint(seeds, settings), key)
+        crawl = catalog.create_crawl(seeds, settings, fingerprint(seeds, settings), key, created_by)
     except UsageError as error:
         raise Conflict(str(error)) from None
     catalog.attend(crawl.id)

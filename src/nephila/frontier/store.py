@@ -404,13 +404,21 @@ class Sizes:
 
 
 class Catalog(Protocol):
-    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "") -> Crawl:
-        """`key`: of a request that may come twice: the second time its crawl is answered. UsageError where it was
-        given with another fingerprint before."""
+    def create_crawl(
+        self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "", created_by: str = ""
+    ) -> Crawl:
+        """`created_by`: the name of a token, empty for a command.
+
+        `key`: of a request that may come twice: the second time its crawl is answered. UsageError where it was given
+        with another fingerprint before.
+        """
 
     def add_seeds(self, crawl_id: int, children: Iterable[Child]) -> int: ...
     def seeded(self, crawl_id: int) -> None: ...
     def unfinished(self, fingerprint: str) -> Crawl | None: ...
+    def unfinished_of(self, created_by: str) -> int:
+        """How many crawls of this token are not over."""
+
     def crawl(self, crawl_id: int) -> Crawl: ...
     def crawl_by_uuid(self, uuid: str) -> Crawl | None: ...
     def crawls(self) -> list[Crawl]: ...

@@ -31,10 +31,9 @@ def create(services: Services, caller: Caller, seeds: Sequence[str], settings: C
     with services.pool.use() as store:
         services.quota.check(caller, store.catalog)
         try:
-            crawl = crawls.create(store.catalog, seeds, settings)
+            crawl = crawls.create(store.catalog, seeds, settings, created_by=caller.creator)
         except UsageError as error:
             raise Problem(422, str(error), field=field) from None
-    services.quota.started(caller, crawl.id)
     log.component_log("control-plane").info("crawl_started", crawl=crawl.id, by=caller.name)
     return crawl
 

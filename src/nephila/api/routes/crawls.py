@@ -77,12 +77,12 @@ def _create(shared: Services, caller: Caller, body: NewCrawl, key: str) -> Crawl
     with shared.pool.use() as store:
         shared.quota.check(caller, store.catalog)
         try:
-            crawl = crawls.create(store.catalog, _seeds_of(body), settings, f"{caller.name}:{key}" if key else "")
+            own_key = f"{caller.name}:{key}" if key else ""
+            crawl = crawls.create(store.catalog, _seeds_of(body), settings, own_key, caller.creator)
         except (crawls.Conflict, Problem):
             raise
         except UsageError as error:
             raise Problem(422, str(error), field="seeds" if body.seeds else "url") from None
-    shared.quota.started(caller, crawl.id)
     _say("crawl_started", crawl.id, caller)
     return crawl
 

@@ -1,6 +1,7 @@
 """The archived answer of a page, as data: nothing of it ever runs as a part of this server."""
 
 from fastapi import APIRouter, Response
+from fastapi.responses import HTMLResponse
 
 from nephila.api.access import guarded
 from nephila.api.lookup import crawl_named, url_of
@@ -11,6 +12,7 @@ from nephila.api.services import Services, Shared
 from nephila.archive.reader import ArchivedResponse, read_response
 from nephila.control.explain import explain
 from nephila.extract.encoding import charset_of, decode_html
+from nephila.extract.page import is_html
 from nephila.fetch.body import decode_body
 from nephila.frontier.operators import Access
 from nephila.frontier.store import UrlRow
@@ -27,10 +29,20 @@ SANDBOX = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+# Shown in a frame: no scripts, no forms, no network, and an origin of its own that nothing else shares.
+RENDERED = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Referrer-Policy": "no-referrer",
+}
+
 BYTES = {
     "description": "the bytes",
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
+
+HTML = {"description": "the page", "content": {"text/html": {"schema": {"type": "string"}}}}
 
 router = APIRouter(tags=["pages"])
 
@@ -75,6 +87,23 @@ def get_raw_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
     kind = (row.content_type or "").encode("ascii", "replace").decode()
     headers = SANDBOX | {"X-Archived-Content-Type": "".join(filter(str.isprintable, kind))}
     return Response(body, media_type="application/octet-stream", headers=headers)
+
+
+@router.get(
+    "/crawls/{crawl}/urls/{url_id}/page/rendered",
+    response_class=HTMLResponse,
+    **guarded(Access.READ, 404, answers={200: HTML}),
+)
+def get_rendered_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
+    """The page as a browser shows it without scripts and without the network, in a sandbox."""
+    with shared.pool.use() as store:
+        found = crawl_named(store, crawl)
+        row = url_of(store, found, url_id)
+    response, body = _answer(shared, row, found.settings)
+    text, _ = shown_text(body, response)
+    if text is None or not is_html(row.content_type, body):
+        raise Problem(404, f"{row.url} is no HTML page: /page/raw has its bytes", code="not_html")
+    return HTMLResponse(text, headers=RENDERED)
 
 
 def _answer(shared: Services, row: UrlRow, settings: CrawlSettings) -> tuple[ArchivedResponse, bytes]:

@@ -103,8 +103,11 @@ class PostgresCatalog:
 
     # --- crawls
 
-    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "") -> Crawl:
+    def create_crawl(
+        self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "", created_by: str = ""
+    ) -> Crawl:
         values = {
+            "created_by": storable(created_by),
             "uuid": str(uuid.uuid4()),
             "seeds": json.dumps(list(seeds)),
             "settings": settings.model_dump_json(),
@@ -132,6 +135,9 @@ class PostgresCatalog:
     def seeded(self, crawl_id: int) -> None:
         with self.database.write() as cursor:
             cursor.execute(SQL["seeded"], (crawl_id,))
+
+    def unfinished_of(self, created_by: str) -> int:
+        return int(self.database.read(SQL["unfinished_of"], (created_by,))[0][0])
 
     def unfinished(self, fingerprint: str) -> Crawl | None:
         row = self.database.one(SQL["unfinished"], (fingerprint,))

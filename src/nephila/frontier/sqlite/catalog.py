@@ -94,9 +94,12 @@ class SqliteCatalog:
 
     # --- crawls
 
-    def create_crawl(self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "") -> Crawl:
+    def create_crawl(
+        self, seeds: Sequence[str], settings: CrawlSettings, fingerprint: str, key: str = "", created_by: str = ""
+    ) -> Crawl:
         now = self.database.clock.now_ms()
-        values = (str(uuid.uuid4()), json.dumps(list(seeds)), settings.model_dump_json(), fingerprint, now, now)
+        wish = (json.dumps(list(seeds)), settings.model_dump_json(), fingerprint)
+        values = (str(uuid.uuid4()), *wish, created_by, now, now)
         with self.database.write() as db:
             if key and (known := db.execute(SQL["request_key"], (key,)).fetchall()):
                 crawl_id = crawl_of_key(known[0], fingerprint)
@@ -127,6 +130,9 @@ class SqliteCatalog:
     def seeded(self, crawl_id: int) -> None:
         with self.database.write() as db:
             db.execute(SQL["seeded"], (crawl_id,))
+
+    def unfinished_of(self, created_by: str) -> int:
+        return int(self.database.read(SQL["unfinished_of"], (created_by,))[0][0])
 
     def unfinished(self, fingerprint: str) -> Crawl | None:
         row = self.database.one(SQL["unfinished"], (fingerprint,))

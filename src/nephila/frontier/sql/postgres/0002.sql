@@ -2,6 +2,8 @@
 
 ALTER TABLE control ADD COLUMN floor_ms bigint NOT NULL DEFAULT 0;      -- of every delay, in all crawls
 
+ALTER TABLE crawls ADD COLUMN created_by text NOT NULL DEFAULT '';       -- name of the token; empty: a command
+
 CREATE TABLE blocks(
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, value text NOT NULL,
   reason text NOT NULL, created_by text NOT NULL, created_at bigint NOT NULL

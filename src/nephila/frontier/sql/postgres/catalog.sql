@@ -2,8 +2,11 @@
 -- A URL is open while it has a row in frontier; otherwise its row in pages says how it ended.
 
 -- name: create_crawl
-INSERT INTO crawls(uuid, seeds, settings, fingerprint, state, created_at, running_since, control)
-VALUES (%(uuid)s, %(seeds)s, %(settings)s::jsonb, %(fingerprint)s, 'running', %(now)s, %(now)s, (SELECT version + 1 FROM control)) RETURNING id;
+INSERT INTO crawls(uuid, seeds, settings, fingerprint, created_by, state, created_at, running_since, control)
+VALUES (%(uuid)s, %(seeds)s, %(settings)s::jsonb, %(fingerprint)s, %(created_by)s, 'running', %(now)s, %(now)s, (SELECT version + 1 FROM control)) RETURNING id;
+
+-- name: unfinished_of
+SELECT count(*) FROM crawls WHERE created_by = %s AND state IN ('running', 'paused', 'ending') AND NOT deleted;
 
 -- name: take_request_key
 -- Of two who come at once the second waits here for the first, and then finds its crawl.

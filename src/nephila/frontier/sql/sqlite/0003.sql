@@ -2,6 +2,8 @@
 
 ALTER TABLE control ADD COLUMN floor_ms INTEGER NOT NULL DEFAULT 0;      -- of every delay, in all crawls
 
+ALTER TABLE crawls ADD COLUMN created_by TEXT NOT NULL DEFAULT '';       -- name of the token; empty: a command
+
 CREATE TABLE blocks(
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, value TEXT NOT NULL,
   reason TEXT NOT NULL, created_by TEXT NOT NULL, created_at INTEGER NOT NULL,

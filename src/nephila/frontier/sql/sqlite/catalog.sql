@@ -1,7 +1,10 @@
 -- What the command line and the API read and steer. Keyset pages, short transactions.
 
 -- name: create_crawl
-INSERT INTO crawls(uuid, seeds, settings, fingerprint, state, created_at, running_since) VALUES (?, ?, ?, ?, 'running', ?, ?) RETURNING id;
+INSERT INTO crawls(uuid, seeds, settings, fingerprint, created_by, state, created_at, running_since) VALUES (?, ?, ?, ?, ?, 'running', ?, ?) RETURNING id;
+
+-- name: unfinished_of
+SELECT count(*) FROM crawls WHERE created_by = ? AND state IN ('running', 'paused', 'ending') AND NOT deleted;
 
 -- name: request_key
 SELECT crawl, fingerprint FROM request_keys WHERE key = ?;
