@@ -17,8 +17,9 @@ crawl: $(VENV)/ready ## crawl a site: make crawl URL=https://example.com/ [ARGS=
 serve: $(VENV)/ready ## serve the API with workers: make serve [ARGS="--port 3000 --data DIR"]
 	@$(BIN)/nephila serve $(ARGS)
 
+# Twice the cores: half of the time tests wait, for leases that run out and servers that come back.
 test: $(VENV)/dev-ready ## run every test
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(ARGS)
 
 check: $(VENV)/dev-ready ## format check, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -388,6 +388,9 @@ class StoreMachine(RuleBasedStateMachine):
         return batch
 
 
+EXAMPLES = {"sqlite": "60", "postgres": "30"}  # there each takes a second
+
+
 @pytest.mark.slow
 @pytest.mark.requirement("F-02", "F-03", "F-04", "F-07", "RC-01", "RC-09", "C-03")
 @pytest.mark.parametrize("backend_name", BACKENDS)
@@ -396,7 +399,7 @@ def test_the_store_agrees_with_its_model(backend_name: str) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=int(os.environ.get("NEPHILA_MODEL_EXAMPLES", "60")),
+            max_examples=int(os.environ.get("NEPHILA_MODEL_EXAMPLES", EXAMPLES[backend_name])),
             stateful_step_count=40,
             deadline=None,
             derandomize=os.environ.get("CI") == "true",
