@@ -17,9 +17,9 @@ crawl: $(VENV)/ready ## crawl a site: make crawl URL=https://example.com/ [ARGS=
 serve: $(VENV)/ready ## serve the API with workers: make serve [ARGS="--port 3000 --data DIR"]
 	@$(BIN)/nephila serve $(ARGS)
 
-# Twice the cores: half of the time tests wait, for leases that run out and servers that come back.
+# More than the cores: tests of a cluster wait most of their time, for leases that run out and servers that come back.
 test: $(VENV)/dev-ready ## run every test
-	$(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --dist loadgroup $(ARGS)
 
 check: $(VENV)/dev-ready ## format check, lint, types, layers
 	$(BIN)/ruff format --check .
