@@ -13,6 +13,7 @@ from nephila.api import live, problems
 from nephila.api.access import Gate, Quota
 from nephila.api.faces import jobs, runs
 from nephila.api.limits import BodyLimit, SafeHeaders
+from nephila.api.moments import Moments
 from nephila.api.query import known_query
 from nephila.api.routes import (
     admin,
@@ -81,6 +82,7 @@ def create_app(services: Services) -> FastAPI:
         v1.include_router(noun.router)
     for router in (v1, live.router, health.router, runs.router, jobs.router):
         app.include_router(router)
+    app.add_middleware(Moments, clock=services.clock)
     app.add_middleware(BodyLimit)
     if services.settings.cors_origins:
         app.add_middleware(

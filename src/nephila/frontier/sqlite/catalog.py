@@ -360,7 +360,7 @@ class SqliteCatalog:
 
     def queues(self, crawl_id: int, limit: int) -> list[QueueRow]:
         """Active queues, those with the most open rows among them first."""
-        rows = self._queues("q.due IS NOT NULL ORDER BY q.held DESC LIMIT :limit", {"crawl": crawl_id, "limit": limit})
+        rows = self._queues(f"q.id IN ({SQL['active_queues']})", {"crawl": crawl_id, "limit": limit})
         return sorted(rows, key=lambda row: -row.open)
 
     def _queues(self, condition: str, values: dict[str, Any]) -> list[QueueRow]:

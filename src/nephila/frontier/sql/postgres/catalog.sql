@@ -167,9 +167,14 @@ SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id 
 FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = %(crawl)s AND q.host = %(host)s;
 
 -- name: queues
+-- Those that a worker holds first: the busy ones are among them. Each part ends at its limit, so that 100,000 active hosts are not sorted once a second.
 -- Rows are counted only of the queues that are shown.
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id LIMIT %(open_max)s) o), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
-FROM (SELECT * FROM queues WHERE crawl = %(crawl)s AND due IS NOT NULL ORDER BY held DESC LIMIT %(limit)s) q LEFT JOIN hosts h ON h.host = q.host;
+FROM (SELECT * FROM (
+    (SELECT held.* FROM partitions p CROSS JOIN LATERAL
+      (SELECT * FROM queues WHERE part = p.part AND held > 0 AND due IS NOT NULL AND crawl = %(crawl)s LIMIT %(limit)s) held LIMIT %(limit)s)
+    UNION (SELECT * FROM queues WHERE crawl = %(crawl)s AND due IS NOT NULL LIMIT %(limit)s)) active
+  ORDER BY held DESC LIMIT %(limit)s) q LEFT JOIN hosts h ON h.host = q.host;
 
 -- name: hosts_of_crawl
 -- The robots.txt of the origin that was asked last stands for its host.

@@ -144,6 +144,14 @@ SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes,
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND state = 0 LIMIT :open_max)), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
 FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = :crawl AND;
 
+-- name: active_queues
+-- Those that a worker holds first: the busy ones are among them. Each part ends at its limit, so that 100,000 active hosts are not sorted once a second.
+SELECT id FROM (
+  SELECT * FROM (SELECT held.id, held.held FROM partitions p CROSS JOIN queues held INDEXED BY queues_due
+    ON held.part = p.part AND held.held > 0 AND held.due IS NOT NULL WHERE held.crawl = :crawl LIMIT :limit)
+  UNION SELECT * FROM (SELECT id, held FROM queues INDEXED BY queues_active WHERE crawl = :crawl AND due IS NOT NULL LIMIT :limit))
+ORDER BY held DESC LIMIT :limit;
+
 -- name: hosts_of_crawl
 -- The robots.txt of the origin that was asked last stands for its host.
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND state = 0 LIMIT :open_max)), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead,
