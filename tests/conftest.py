@@ -76,15 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if strangers:
         raise pytest.UsageError(f"not in requirements.md: {', '.join(strangers)}")
     config.stash[PROVEN] = proven
-    _one_cluster_at_a_time(items)
-
-
-def _one_cluster_at_a_time(items: list[pytest.Item]) -> None:
-    """Its workers have leases of two seconds: beside another cluster two cores cannot keep them. First, as they wait
-    most of their time while other tests compute."""
-    for item in items:
-        if item.path.name.startswith("test_cluster_"):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+    # First, because they wait most of their time while other tests compute.
     items.sort(key=lambda item: not item.path.name.startswith("test_cluster_"))
 
 

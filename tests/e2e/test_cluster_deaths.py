@@ -18,6 +18,8 @@ from tests.site.graphs import generate
 from tests.site.politeness import violations
 from tests.site.server import Hit, TestWeb
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 SEED = 42424
 KILLS = 20
 STOPS = 5

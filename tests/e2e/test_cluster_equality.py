@@ -11,6 +11,8 @@ from tests.e2e.harness import Places, repeated_requests
 from tests.site.graphs import generate
 from tests.site.server import TestWeb
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 SEED = 91817
 WORKERS = (1, 3, 10)
 

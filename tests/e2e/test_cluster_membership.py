@@ -17,6 +17,8 @@ from tests.site.fixtures import html
 from tests.site.graphs import generate
 from tests.site.server import Page, TestWeb
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 HAND_BACK_SECONDS_MAX = 2.0
 SHARE_SECONDS_MAX = 2 * LEASE_SECONDS
 REPLACED_SECONDS_MAX = LEASE_SECONDS + 5.0

@@ -14,6 +14,8 @@ from tests.site.graphs import generate
 from tests.site.politeness import violations
 from tests.site.server import TestWeb
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 SEED = 91817
 RECOVERY_SECONDS_MAX = 10.0
 STEP_SECONDS = 0.5

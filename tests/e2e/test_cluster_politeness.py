@@ -15,6 +15,8 @@ from tests.site.graphs import generate
 from tests.site.politeness import violations
 from tests.site.server import TestWeb
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 SEED = 42424
 HOUR = 3600
 HOLD_SECONDS_MAX = 1.0
