@@ -4,9 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import nephila.frontier.postgres.catalog as postgres_catalog
-import nephila.frontier.rows as rows_module
-import nephila.frontier.sqlite.catalog as sqlite_catalog
+import nephila.frontier.listing
+import nephila.frontier.postgres.catalog
+import nephila.frontier.rows
+import nephila.frontier.sqlite.catalog
 from nephila.errors import UsageError
 from nephila.frontier.store import (
     CURRENT_MAX,
@@ -33,7 +34,12 @@ from nephila.profiles import crawl_settings
 from tests.contract.backend import Backend, PostgresBackend
 from tests.contract.session import Session, all_urls, child, ended, seeded, states
 
-STORES = (sqlite_catalog, postgres_catalog)
+BOUNDED = (
+    nephila.frontier.listing,
+    nephila.frontier.rows,
+    nephila.frontier.sqlite.catalog,
+    nephila.frontier.postgres.catalog,
+)
 
 A, B = "http://a.test/", "http://b.test/"
 
@@ -69,7 +75,7 @@ def in_order_of_ids(rows: list[UrlRow], descending: bool) -> list[str]:
 
 
 def bound(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
-    for module in (*STORES, rows_module):
+    for module in BOUNDED:
         if hasattr(module, name):
             monkeypatch.setattr(module, name, value)
 

@@ -104,10 +104,11 @@ def json_lines(records: Iterable[Record]) -> Iterator[str]:
     yield "[]\n" if before == "[\n" else "\n]\n"
 
 
-def csv_lines(records: Iterable[Record]) -> Iterator[str]:
+def csv_lines(records: Iterable[Record], columns: Iterable[str] = FIELDS) -> Iterator[str]:
+    """The records have these columns, in this order."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(FIELDS)
+    writer.writerow(columns)
     for record in records:
         writer.writerow(map(safe_cell, record.values()))
         yield buffer.getvalue()

@@ -1,7 +1,5 @@
 """The APIs of the documents 000 (runs) and 004 (jobs), as thin translations; here is what both need."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Literal
@@ -11,16 +9,15 @@ from fastapi.responses import StreamingResponse
 from nephila import log
 from nephila.api.access import Caller
 from nephila.api.problems import Problem
+from nephila.api.routes.export import chunks
 from nephila.api.services import Services
 from nephila.control import crawls
 from nephila.control.access import allows
-from nephila.control.export import Record, json_lines, safe_cell
+from nephila.control.export import Record, csv_lines, json_lines
 from nephila.errors import UsageError
 from nephila.frontier.operators import Access
 from nephila.frontier.store import Crawl, UrlRow
 from nephila.profiles import CrawlSettings
-
-CHUNK_CHARS = 1 << 16  # each chunk is a turn of a thread: a line each would be 1,000 turns a page
 
 Format = Literal["json", "csv"]
 MEDIA_TYPES: dict[Format, str] = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
@@ -58,30 +55,6 @@ def streamed(
     """The first page is read before the answer begins: a store that is away is then still a 503."""
     first = list(islice(rows, 1))
     records = (to_record(row) for row in chain(first, rows))
-    lines = json_lines(records) if format == "json" else csv_lines(columns, records)
+    lines = json_lines(records) if format == "json" else csv_lines(records, columns)
     headers = {"Content-Disposition": f'attachment; filename="{name}.{format}"'}
-    return StreamingResponse(_chunks(lines), media_type=MEDIA_TYPES[format], headers=headers)
-
-
-def csv_lines(columns: Iterable[str], records: Iterable[Record]) -> Iterator[str]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    for record in records:
-        writer.writerow(map(safe_cell, record.values()))
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
-
-
-def _chunks(lines: Iterable[str]) -> Iterator[bytes]:
-    held: list[str] = []
-    size = 0
-    for line in lines:
-        held.append(line)
-        size += len(line)
-        if size >= CHUNK_CHARS:
-            yield "".join(held).encode("utf-8", "backslashreplace")
-            held, size = [], 0
-    yield "".join(held).encode("utf-8", "backslashreplace")
+    return StreamingResponse(chunks(lines), media_type=MEDIA_TYPES[format], headers=headers)

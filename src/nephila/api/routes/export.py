@@ -15,7 +15,7 @@ from nephila.api.services import Shared, lent_catalog
 from nephila.control.export import LINES, Format, record_of, rows_of
 from nephila.frontier.operators import Access
 
-CHUNK_CHARS = 65_536  # each chunk is a change of threads
+CHUNK_CHARS = 65_536  # each chunk is a change of threads: a line each would be 1,000 of them a page
 
 MEDIA_TYPES = {
     Format.JSONL: "application/x-ndjson",

@@ -13,7 +13,7 @@ import psycopg
 
 from nephila.errors import StoreUnavailable, UsageError
 from nephila.frontier.columns import storable
-from nephila.frontier.listing import CONDITIONS, Listing, bounds, in_order
+from nephila.frontier.listing import CONDITIONS, Listing, Listings, bounds, in_order
 from nephila.frontier.postgres.arrays import Blobs, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor, Database
 from nephila.frontier.postgres.inserter import Inserter, Refusals
@@ -22,18 +22,14 @@ from nephila.frontier.rows import (
     Claims,
     LinkRange,
     broken,
-    counted_by_state,
     crawl_of,
     crawl_of_key,
     host_row,
     host_view,
     link_ranges,
-    linked_pages,
-    linking_pages,
     miscounted,
     page_facts,
     queue_row,
-    refuse_unsortable,
     robots_record,
     sizes_of,
     tallies_of,
@@ -45,9 +41,6 @@ from nephila.frontier.store import (
     ERRORS_KEPT,
     HOSTS_OPEN_COUNT_MAX,
     OPEN_COUNT_MAX,
-    SCAN_ROWS_MAX,
-    SCATTERED_ROWS_MAX,
-    SORTED_URLS_MAX,
     Crawl,
     ErrorRow,
     HostRow,
@@ -56,7 +49,6 @@ from nephila.frontier.store import (
     RobotsRecord,
     Sizes,
     UrlFilter,
-    UrlPage,
     UrlRow,
     UrlSort,
     WorkerRow,
@@ -96,7 +88,7 @@ CHECKS = (
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-class PostgresCatalog:
+class PostgresCatalog(Listings):
     def __init__(self, database: Database) -> None:
         self.database = database
         self._inserter = Inserter()
@@ -207,36 +199,9 @@ class PostgresCatalog:
 
     # --- URLs
 
-    def urls(
-        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
-    ) -> list[UrlRow]:
-        return self._rows(self._listing(crawl_id, after, where, descending), limit)
-
-    def urls_page(
-        self, crawl_id: int, after: int, limit: int, where: UrlFilter, *, descending: bool = False
-    ) -> UrlPage:
-        listing = self._listing(crawl_id, after, where, descending)
-        rows_max = SCATTERED_ROWS_MAX if listing.scattered else SCAN_ROWS_MAX
-        horizon = self._end_at(listing, rows_max) if listing.filters else None
-        rows = self._rows(listing, limit + 1)
-        return UrlPage(rows[:limit], rows[limit - 1].id if len(rows) > limit else horizon)
-
-    def sorted_urls(
-        self, crawl_id: int, where: UrlFilter, sort: UrlSort, *, descending: bool, limit: int, offset: int
-    ) -> list[UrlRow]:
-        refuse_unsortable(crawl_id, self.tallies(crawl_id).get("urls", 0), where, sort, offset + limit)
-        listing = self._listing(crawl_id, 0, where, descending)
-        return self._rows(listing, limit, sort, offset)
-
-    def count_urls(self, crawl_id: int, where: UrlFilter) -> int:
-        counted = counted_by_state(where, self.tallies(crawl_id))
-        if counted is not None:
-            return counted
-        listing = self._listing(crawl_id, 0, where, False)
-        if not listing.sources:
-            return 0
-        self._end_at(listing, SORTED_URLS_MAX)
-        return int(self.database.read(listing.count(), listing.values | {"limit": SORTED_URLS_MAX})[0][0])
+    @property
+    def _reader(self) -> Database:
+        return self.database
 
     def _rows(self, listing: Listing, limit: int, sort: UrlSort = UrlSort.ID, offset: int = 0) -> list[UrlRow]:
         if not listing.sources:
@@ -245,14 +210,6 @@ class PostgresCatalog:
         claims, values = self._claims(), listing.values | {"limit": limit, "offset": offset}
         rows = self.database.read(f"{SQL['url_columns']} u.id = ANY(ARRAY({ids}))", values)
         return in_order(self._url_rows(rows, claims), sort, listing.descending)
-
-    def _end_at(self, listing: Listing, rows: int) -> int | None:
-        """The listing ends at its so manieth row before any filter; None: it is shorter."""
-        found = self.database.one(listing.horizon(), listing.values | {"limit": rows}) if listing.sources else None
-        if found is None:
-            return None
-        listing.end_at(found[0])
-        return int(found[0])
 
     def _listing(self, crawl_id: int, after: int, where: UrlFilter, descending: bool) -> Listing:
         """Bounds as values, not as subqueries: the planner knows how much there is between them."""
@@ -282,17 +239,8 @@ class PostgresCatalog:
         row = self.database.one(SQL["queue_rows"], values)
         return (row[0], row[1]) if row else (None, 0)
 
-    def links(self, crawl_id: int, after: int, limit: int) -> list[tuple[int, list[int]]]:
-        listing = self._listing(crawl_id, after, UrlFilter(), False)
-        if not listing.sources:
-            return []
-        listing.filters.append("p.links IS NOT NULL")
-        horizon = self._end_at(listing, SCAN_ROWS_MAX)
-        ids = Ints(id for (id,) in self.database.read(listing.page(), listing.values | {"limit": limit}))
-        found = linked_pages(linking_pages(self.database.read(SQL["linking"], (ids,))), self._ids_of_links)
-        if horizon is not None and len(found) == len(ids) < limit and horizon not in ids[-1:]:
-            found.append((horizon, []))
-        return found
+    def _linking(self, ids: list[int]) -> list[tuple[Any, ...]]:
+        return self.database.read(SQL["linking"], (Ints(ids),))
 
     def _ids_of_links(self, links: list[LinkRange]) -> list[tuple[int, int]]:
         found = self.database.read(SQL["linked_ids"], columns((Ints, Blobs, Blobs), links))
