@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SIZED = {"bench.store", "bench.api"}  # what takes long at full size
+SIZED = {"bench.store", "bench.api", "bench.ui"}  # what takes long at full size
 COMMANDS = {
     "crawl": ["bench.crawl"],
     "store": ["bench.store"],
     "postgres": ["bench.store", "--store", "postgres"],
     "scale": ["bench.scale"],
     "api": ["bench.api"],
+    "ui": ["bench.ui"],
 }
 
 

@@ -68,12 +68,17 @@ class Result:
         return self.pages / self.seconds
 
 
-def scrapy(seeds: list[str]) -> float:
+def strangers() -> Path:
+    """The programs of an environment of its own: Scrapy and py-spy are no part of ours."""
     folder = WORK / "scrapy"
     if not (folder / "bin" / "py-spy").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         subprocess.run([str(folder / "bin" / "pip"), "install", "-q", "scrapy", "py-spy"], check=True)
-    command = [str(folder / "bin" / "python"), str(SHARED / "scrapy_baseline.py"), str(SCRAPY_PAGES), *seeds]
+    return folder / "bin"
+
+
+def scrapy(seeds: list[str]) -> float:
+    command = [str(strangers() / "python"), str(SHARED / "scrapy_baseline.py"), str(SCRAPY_PAGES), *seeds]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     print(f"  {printed.strip()}", file=sys.stderr, flush=True)  # between the rows of a table
     return float(printed.rsplit("=", 1)[1].split()[0])
@@ -142,7 +147,7 @@ def lexbor_us() -> float:
 
 def _sample(pid: int, samples: Path) -> "subprocess.Popen[bytes]":
     command = [
-        str(WORK / "scrapy" / "bin" / "py-spy"),
+        str(strangers() / "py-spy"),
         "record",
         "-r",
         "200",
@@ -233,6 +238,7 @@ def _on_postgres(seeds: list[str]) -> Result:
 
 
 def by_stage() -> None:
+    strangers()  # not while a crawl is timed
     samples = WORK / "samples.txt"
     sampled = nephila(ALL_SITES, 1, samples=samples)
     print("\nCPU per URL by stage (share of samples x CPU per URL):\n\n| stage | us |\n|---|---|")

@@ -27,6 +27,7 @@ from tests.unit.control.filled import SEED, _open_rows, _second, child, ended
 
 KINDS = ("sqlite", "postgres")
 START_SECONDS = 20.0
+NO_UI = Path("/nonexistent")  # whether one is built here must not matter
 V1 = "/api/v1"
 
 
@@ -97,10 +98,10 @@ def store_settings(kind: str, folder: Path, **options: Any) -> Iterator[ProcessS
 
 
 @contextmanager
-def running(services: Services) -> Iterator[str]:
+def running(services: Services, ui_folder: Path = NO_UI) -> Iterator[str]:
     """Its address."""
     listening = serving.listen("127.0.0.1", 0)
-    server = uvicorn.Server(serving.configured(create_app(services)))
+    server = uvicorn.Server(serving.configured(create_app(services, ui_folder)))
     started = threading.Event()
     startup = server.startup
 
@@ -125,6 +126,7 @@ def served(
     kind: str,
     folder: Path,
     opener: Callable[[ProcessSettings], Callable[[], wiring.Store]] | None = None,
+    ui_folder: Path = NO_UI,
     **options: Any,
 ) -> Iterator[Served]:
     with store_settings(kind, folder, **options) as settings:
@@ -132,5 +134,5 @@ def served(
         crawl = filled_crawl(settings, store)
         open_store = opener(settings) if opener else lambda: wiring.open_store(settings)
         services = make_services(settings, SystemClock(), open_store, Workers())
-        with running(services) as url:
+        with running(services, ui_folder) as url:
             yield Served(settings, services, url, store, crawl)

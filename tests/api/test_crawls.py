@@ -7,8 +7,10 @@ import httpx
 import pytest
 
 from nephila.api.routes.crawls import root_problem
+from nephila.api.schemas import Limits
 from nephila.frontier.store import UrlRow
 from nephila.models import CrawlState, UrlState
+from nephila.profiles import LimitSettings
 from tests.api.served import V1, Served
 
 SEEDS = {"seeds": ["https://example.com/", "example.org"]}
@@ -118,6 +120,7 @@ def test_what_is_over_cannot_be_steered_but_purged(api: Served, client: httpx.Cl
         ("POST", "/resume", None),
         ("POST", "/cancel", None),
         ("PATCH", "/pace", {"floor_ms": 1}),
+        ("PATCH", "/limits", {"max_pages": 1}),
         ("DELETE", "", None),
     ):
         answer = client.request(method, f"{V1}/crawls/{crawl}{path}", json=body)
@@ -140,6 +143,33 @@ def test_the_pace_changes_while_it_runs(api: Served, client: httpx.Client) -> No
     assert changed.items() >= pace.items()
     assert changed["jitter_ms"] == 0
     assert api.store.catalog.crawl(api.crawl.id).settings.polite.floor_ms == 7
+
+
+@pytest.mark.requirement("SC-04")
+def test_limits_change_while_it_runs(api: Served, client: httpx.Client) -> None:
+    path = f"{V1}/crawls/{api.crawl.id}/limits"
+    changed = client.patch(path, json={"max_pages": 50, "max_seconds": 60, "max_urls_per_host": 9}).json()
+    assert changed["settings"]["limits"] == {
+        "max_pages": 50,
+        "max_urls": None,
+        "max_urls_per_host": 9,
+        "max_seconds": 60,
+        "max_bytes": None,
+    }
+    removed = client.patch(path, json={"max_seconds": None}).json()["settings"]["limits"]
+    assert (removed["max_seconds"], removed["max_pages"]) == (None, 50)
+    assert api.store.catalog.crawl(api.crawl.id).settings.limits.max_pages == 50
+    refused = client.patch(path, json={"max_urls": 5})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+
+
+def test_the_limits_of_the_api_are_those_of_the_settings() -> None:
+    settings = LimitSettings.model_json_schema()["properties"]
+    for name, field in Limits.model_json_schema()["properties"].items():
+        kinds = {kind: settings[name].get(kind) for kind in ("anyOf", "type", "minimum", "maximum")}
+        assert {kind: field.get(kind) for kind in kinds} == kinds, name
+        assert "default" not in field, "what is left out does not change"
+    assert Limits.model_fields.keys() == LimitSettings.model_fields.keys()
 
 
 @pytest.mark.requirement("L-01")

@@ -70,6 +70,14 @@ def test_a_token_is_shown_once_and_ends_when_it_is_revoked(api: Served, client: 
         assert admin.delete(f"{V1}/tokens/{other['id']}").status_code == 404
 
 
+def test_a_caller_learns_who_he_is(api: Served, client: httpx.Client) -> None:
+    assert client.get(f"{V1}/me").json() == {"name": "local", "access": "admin", "token": False}
+    for access in Access:
+        with api.client(api.token(f"one who may {access}", access)) as caller:
+            assert caller.get(f"{V1}/me").json() == {"name": f"one who may {access}", "access": access, "token": True}
+    assert client.get(f"{V1}/me").status_code == 401
+
+
 def test_a_token_has_only_so_many_crawls_under_way(api: Served) -> None:
     api.services.quota._crawls_max = 2
     secret = api.token("writer", Access.WRITE)

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,9 +12,13 @@ import pytest
 
 from nephila.control import statistics
 from nephila.control.export import FIELDS
+from nephila.control.operators import ROBOTS_SHOWN_BYTES, robots_text
 from nephila.control.statistics import BUCKETS_MAX, buckets, media_type
-from tests.api.served import V1, Served
-from tests.unit.control.filled import PAGE, SEED
+from nephila.frontier.store import Outcome, RobotsRecord
+from tests.api import served as served_module
+from tests.api.served import KINDS, V1, Served, served
+from tests.unit.control import filled
+from tests.unit.control.filled import PAGE, ROBOTS, SEED
 
 
 def of(api: Served, path: str) -> str:
@@ -65,7 +71,7 @@ def test_a_url_of_another_crawl_is_not_found(api: Served, client: httpx.Client) 
     other = client.post(f"{V1}/crawls", json={"seeds": ["https://example.com/"]}).json()["id"]
     url_id = api.ids()["x"]
     assert client.get(of(api, f"/urls/{url_id}")).json()["url"] == f"{SEED}x"
-    for path in ("", "/page", "/page/raw", "/page/rendered"):
+    for path in ("", "/links", "/page", "/page/raw", "/page/rendered", "/page/ticket"):
         assert client.get(f"{V1}/crawls/{other}/urls/{url_id}{path}").status_code == 404
 
 
@@ -214,6 +220,75 @@ def test_hosts_show_their_clock_and_queue(api: Served, client: httpx.Client) -> 
     assert client.get(of(api, "/hosts"), params={"after": "a.test"}).json()["hosts"] == []
     facts = client.get(f"{V1}/hosts/www.a.test").json()
     assert (facts["host"], facts["rule"], facts["robots"][0]["status"]) == ("a.test", None, 200)
+
+
+@pytest.mark.requirement("P-19", "AD-09")
+def test_hosts_of_all_crawls_are_listed_with_what_operators_say(api: Served, client: httpx.Client) -> None:
+    client.put(f"{V1}/hosts/a.test", json={"delay_ms": 9000, "reason": "asked"})
+    listed = client.get(f"{V1}/hosts").json()
+    (host,) = listed["hosts"]
+    assert (listed["next"], host["robots_version"], host["robots_access"]) == (None, 1, "rules")
+    assert (host["clock"]["host"], host["clock"]["requests"], host["clock"]["rest_reason"]) == ("a.test", 7, "backoff")
+    assert (host["rule"]["delay_ms"], host["rule"]["reason"]) == (9000, "asked")
+    client.delete(f"{V1}/hosts/a.test")
+    assert client.get(f"{V1}/hosts", params={"text": "A.T"}).json()["hosts"][0]["rule"] is None
+    for nothing in ({"text": "b"}, {"after": "a.test"}):
+        assert client.get(f"{V1}/hosts", params=nothing).json() == {"hosts": [], "next": None}
+
+
+def test_the_text_of_robots_is_shown(api: Served, client: httpx.Client) -> None:
+    (robots,) = client.get(f"{V1}/hosts/www.a.test/robots").json()["robots"]
+    assert (robots["origin"], robots["status"], robots["truncated"]) == ("http://a.test", 200, False)
+    assert robots["text"] == ROBOTS.decode()
+
+
+@pytest.mark.parametrize(
+    ("access", "body", "text", "truncated"),
+    [
+        ("rules", b"", "", False),
+        ("allow_all", b"", None, False),
+        ("hold", b"", None, False),
+        ("rules", b"a\xff\x00b", "a\ufffd\x00b", False),
+        ("rules", b"\xc3", "\ufffd", False),
+        ("rules", b"x" * (ROBOTS_SHOWN_BYTES - 1) + "é".encode(), "x" * (ROBOTS_SHOWN_BYTES - 1), True),
+    ],
+    ids=["empty", "none", "unreachable", "bytes", "half a character", "long"],
+)
+def test_robots_as_text(access: str, body: bytes, text: str | None, truncated: bool) -> None:
+    assert robots_text(RobotsRecord("http://a.test", "a.test", access, 200, body, 1)) == (text, truncated)
+
+
+def test_the_links_of_a_page_are_rows(linked: Served) -> None:
+    with linked.client() as client:
+        ids = linked.ids()
+        links = of(linked, f"/urls/{ids['']}/links")
+        first = client.get(links, params={"limit": 1}).json()
+        assert first == {
+            "links": [{"id": ids["x"], "url": f"{SEED}x", "state": "visited", "status": 200, "depth": 1}],
+            "next": ids["x"],
+        }
+        rest = client.get(links, params={"after": first["next"]}).json()
+        assert [(link["url"], link["state"], link["status"]) for link in rest["links"]] == [
+            (f"{SEED}gone", "not_found", 404)
+        ]
+        assert rest["next"] is None
+        assert client.get(of(linked, f"/urls/{ids['x']}/links")).json() == {"links": [], "next": None}
+
+
+@pytest.fixture(params=KINDS)
+def linked(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """The seed links to x and gone."""
+
+    def linking(*values: Any) -> Outcome:
+        outcome = filled.ended(*values)
+        if outcome.children and outcome.page:
+            keys = [found.key[:8] for found in outcome.children if found.url.endswith(("x", "gone"))]
+            outcome.page.links = {"a.test": b"".join(keys)}
+        return outcome
+
+    monkeypatch.setattr(served_module, "ended", linking)
+    with served(request.param, tmp_path) as running:
+        yield running
 
 
 @pytest.mark.requirement("AD-07")

@@ -1,14 +1,9 @@
 """`nephila serve` and `nephila token` as a user runs them: one process tree, drained by one signal."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +12,10 @@ import pytest
 
 from tests import postgres
 from tests.api.served import KINDS, V1
+from tests.command import WAIT_SECONDS, Command, children_of, until
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 
-WAIT_SECONDS = 40.0
 QUICK = {"fetch.allow_private": True, "polite.floor_ms": 0, "polite.adaptive": False, "retry.max": 0}
-
-
-class Command:
-    def __init__(self, data: Path, store: str | None) -> None:
-        self.place = ["--data", str(data), *(("--store", store) if store else ())]
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("NEPHILA_")}
-        own = {"NEPHILA_LEASE_SECONDS": "1", "NEPHILA_ALLOW_PRIVATE": "true"} if store else {}
-        self.environment = inherited | own | {"NEPHILA_LOG_LEVEL": "warning"}
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-m", "nephila", *arguments, *self.place],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=self.environment,
-            start_new_session=True,
-        )
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=WAIT_SECONDS)
-        return process.returncode, out, err
-
-    @contextmanager
-    def serving(self, *arguments: str) -> "Iterator[tuple[subprocess.Popen[str], str]]":
-        process = self.start("serve", "--port", "0", *arguments)
-        try:
-            assert process.stdout is not None and process.stderr is not None
-            line = process.stdout.readline()
-            found = re.search(r" at (http://\S+) ", line)
-            assert found is not None, line + process.stderr.read()
-            yield process, found[1]
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
 
 
 @pytest.fixture(params=KINDS)
@@ -67,23 +25,6 @@ def nephila(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Command]
         return
     with postgres.database() as url:
         yield Command(tmp_path / "data", url)
-
-
-def until(met: Callable[[], Any]) -> Any:
-    end = time.monotonic() + WAIT_SECONDS
-    while not (found := met()):
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
-    return found
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] + [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        if task.name != str(pid)
-        for child in (task / "children").read_text().split()
-    ]
 
 
 @pytest.mark.requirement("A-29", "A-44", "G-02", "AD-08", "RC-05", "RC-06")

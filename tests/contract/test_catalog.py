@@ -19,11 +19,13 @@ from nephila.frontier.store import (
     Crawl,
     ErrorNote,
     HostClock,
+    KnownHost,
     Outcome,
     Retry,
     RobotsRecord,
     Upkeep,
     UrlFilter,
+    UrlPage,
     UrlRow,
     UrlSort,
     Vitals,
@@ -473,6 +475,29 @@ def test_the_link_graph_is_read_in_steps(
     assert found == {urls[1]: [urls[2], urls[6]], urls[2]: [urls[2]], urls[5]: [urls[0]]}
 
 
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_the_links_of_one_page_are_rows_in_pages(backend: Backend, catalog: Catalog, limit: int) -> None:
+    urls = [f"http://a.test/{n}" for n in range(4)] + [B]
+    crawl = seeded(catalog, *urls)
+    session = Session(backend)
+    session.load()
+    linked = linking(session, crawl, urls[1], B, urls[2], urls[1], urls[0], "http://far.test/")
+    session.flush(outcomes=[linked, linking(session, crawl, urls[2])])
+    ids = {url: row.id for url, row in all_urls(catalog, crawl).items()}
+    found: list[UrlRow] = []
+    after: int | None = 0
+    while after is not None:
+        page = catalog.links_of(ids[urls[1]], after, limit)
+        assert len(page.rows) <= limit
+        found += page.rows
+        after = page.next
+    assert [row.url for row in found] == sorted([urls[0], urls[1], urls[2], B], key=ids.__getitem__)
+    assert [(row.state, row.status) for row in found if row.url in urls[1:3]] == [(UrlState.VISITED, 200)] * 2
+    for without in (urls[2], urls[3]):
+        assert catalog.links_of(ids[without], 0, limit) == UrlPage([], None)
+    assert catalog.links_of(10**6, 0, limit) == UrlPage([], None)
+
+
 # --- hosts
 
 
@@ -496,6 +521,50 @@ def test_hosts_are_listed_by_name_with_queue_clock_and_robots(backend: Backend, 
     assert (first.robots_version, first.robots_access) == (2, "rules")
     assert (second.queue, second.clock, second.robots_version) == (catalog.queue(crawl.id, "b.test"), None, None)
     assert [view.queue.host for view in catalog.hosts(crawl.id, "b.test", 10)] == ["c.test"]
+
+
+@pytest.mark.parametrize("scan", [10_000, 3, 1])
+def test_hosts_of_all_crawls_are_listed_by_name(
+    backend: Backend, catalog: Catalog, scan: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound(monkeypatch, "SCAN_ROWS_MAX", scan)
+    seeded(catalog, "http://never-asked.test/")
+    names = ["g.example", *(f"{letter}.test" for letter in "dacbe")]
+    Session(backend).flush(
+        clocks=[HostClock(name, 5000, 700, Pace(errors=2), "backoff", 3) for name in names],
+        robots=[RobotsRecord("http://c.test", "c.test", "rules", 200, b"old", 1000, fetched_at=5)],
+    )
+    for text, expected in {"": "abcdeg", "test": "abcde", "c.": "c", "%": "", "_": "", "nowhere": ""}.items():
+        for limit in (1, 2, 10):
+            found = known_hosts(catalog, limit, text)
+            assert "".join(host.clock.host[0] for host in found) == expected, (text, limit)
+    for host in known_hosts(catalog, 4, ""):
+        assert (host.clock.delay_ms, host.clock.next_in_ms, host.clock.pace.errors) == (700, 5000, 2)
+        robots = (1, "rules") if host.clock.host == "c.test" else (None, None)
+        assert (host.robots_version, host.robots_access) == robots
+
+
+def known_hosts(catalog: Catalog, limit: int, text: str) -> list[KnownHost]:
+    """All pages."""
+    found: list[KnownHost] = []
+    after: str | None = ""
+    while after is not None:
+        page = catalog.all_hosts(after, limit, text)
+        assert len(page.hosts) <= limit
+        assert page.next is None or page.next > after, "it goes on"
+        found += page.hosts
+        after = page.next
+    return found
+
+
+def test_the_robots_of_a_host_are_those_of_all_its_origins(backend: Backend, catalog: Catalog) -> None:
+    origins = ("https://www.a.test", "http://a.test", "https://a.test")
+    records = [RobotsRecord(origin, "a.test", "rules", 200, origin.encode(), 1000, fetched_at=5) for origin in origins]
+    Session(backend).flush(robots=[*records, RobotsRecord("http://b.test", "b.test", "hold", None, b"", 1)])
+    assert [(record.origin, record.body) for record in catalog.robots_of_host("a.test")] == [
+        (origin, origin.encode()) for origin in sorted(origins)
+    ]
+    assert catalog.robots_of_host("c.test") == []
 
 
 # --- errors

@@ -360,7 +360,7 @@ def test_settings_may_change_while_it_runs_and_sessions_hear_of_it(backend: Back
     crawl = seeded(catalog, A)
     session = Session(backend)
     before = session.flush().control
-    version = catalog.change_pace(crawl.id, crawl_settings("default", {"polite.floor_ms": 5}))
+    version = catalog.change_settings(crawl.id, crawl_settings("default", {"polite.floor_ms": 5}))
     assert session.flush().control == version > before
     assert session.frontier.crawl(crawl.id).settings.polite.floor_ms == 5
     assert [known.id for known in session.frontier.controls()] == [crawl.id]

@@ -163,7 +163,7 @@ class Fleet:
     def hurry(self, crawl: Crawl) -> None:
         """All has been seen: what is left is done without rest."""
         polite = crawl.settings.polite.model_copy(update={"floor_ms": 0, "max_inflight": 4})
-        self.place.store().catalog.change_pace(crawl.id, crawl.settings.model_copy(update={"polite": polite}))
+        self.place.store().catalog.change_settings(crawl.id, crawl.settings.model_copy(update={"polite": polite}))
 
     def over(self, crawl_id: int) -> bool:
         return self.place.store().catalog.crawl(crawl_id).state.over

@@ -9,12 +9,14 @@ from threading import Lock
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Security
+from fastapi import Depends, Query, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
 
 from nephila.api.problems import Problem, declared
+from nephila.api.query import CrawlRef, PlainText, UrlId
 from nephila.api.services import StorePool, services_of
+from nephila.api.tickets import TICKET_CHARS_MAX
 from nephila.clock import Clock
 from nephila.control.access import SECRET_CHARS_MAX, allows, digest_of
 from nephila.frontier.operators import Access, Token
@@ -35,6 +37,9 @@ scheme = HTTPBearer(
     scheme_name="token",
     description="A token of `nephila token create NAME`. Not needed on this machine while there is none.",
 )
+
+
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(scheme)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +183,7 @@ def _with(caller: Caller, needed: Access) -> Caller:
 
 @cache
 def requires(needed: Access) -> Callable[..., Caller]:
-    def admitted(
-        connection: HTTPConnection, credentials: Annotated[HTTPAuthorizationCredentials | None, Security(scheme)]
-    ) -> Caller:
+    def admitted(connection: HTTPConnection, credentials: Credentials) -> Caller:
         if credentials is None and "authorization" in connection.headers:
             raise Problem(401, "the Authorization header is no bearer token")
         return _with(caller_of(connection, credentials.credentials if credentials else None), needed)
@@ -188,12 +191,32 @@ def requires(needed: Access) -> Callable[..., Caller]:
     return admitted
 
 
+def reads_or_has_ticket(
+    connection: HTTPConnection,
+    credentials: Credentials,
+    crawl: CrawlRef,
+    url_id: UrlId,
+    ticket: Annotated[
+        PlainText | None,
+        Query(max_length=TICKET_CHARS_MAX, description="instead of a token: what /page/ticket says, for a minute"),
+    ] = None,
+) -> None:
+    """A ticket that is shown is judged, whoever shows it."""
+    if ticket is None:
+        requires(Access.READ)(connection, credentials)
+    elif not services_of(connection).tickets.opens(ticket, crawl, url_id):
+        raise Problem(401, "this ticket is not good, or not any more", hint="ask for another one: /page/ticket")
+
+
 def guarded(
-    needed: Access, *problems: int, answers: Mapping[int | str, dict[str, Any]] | None = None
+    needed: Access,
+    *problems: int,
+    answers: Mapping[int | str, dict[str, Any]] | None = None,
+    by: Callable[..., Caller | None] | None = None,
 ) -> dict[str, Any]:
-    """What every route of this access declares; `answers`: those that are no JSON."""
+    """What every route of this access declares; `answers`: those that are no JSON; `by`: who lets in, if not tokens."""
     return {
-        "dependencies": [Depends(requires(needed))],
+        "dependencies": [Depends(by or requires(needed))],
         "openapi_extra": {"x-access": needed.value},
         "responses": declared(400, 401, 403, *problems) | dict(answers or {}),
     }

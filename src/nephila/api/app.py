@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
@@ -9,7 +10,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
 
 from nephila import __version__
-from nephila.api import live, problems
+from nephila.api import live, problems, ui
 from nephila.api.access import Gate, Quota
 from nephila.api.faces import jobs, runs
 from nephila.api.limits import BodyLimit, SafeHeaders
@@ -30,8 +31,9 @@ from nephila.api.routes import (
     workers,
 )
 from nephila.api.services import LocalWorkers, Services, Store, StorePool
-from nephila.clock import Clock
-from nephila.settings import ProcessSettings
+from nephila.api.tickets import Tickets
+from nephila.clock import Clock, SystemClock
+from nephila.settings import ProcessSettings, process_settings
 
 PREFIX = "/api/v1"
 JSON = "application/json"
@@ -50,6 +52,7 @@ def make_services(
         hub=live.Hub(pool, clock),
         gate=Gate(pool, clock),
         quota=Quota(settings.token_crawls_max),
+        tickets=Tickets(clock),
         crew=crew,
         started_at=clock.now_ms(),
     )
@@ -64,7 +67,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await services.hub.stop()
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services, ui_folder: Path = ui.FOLDER) -> FastAPI:
     app = FastAPI(
         title="Nephila",
         version=__version__,
@@ -82,6 +85,7 @@ def create_app(services: Services) -> FastAPI:
         v1.include_router(noun.router)
     for router in (v1, live.router, health.router, runs.router, jobs.router):
         app.include_router(router)
+    ui.install(app, ui_folder)
     app.add_middleware(Moments, clock=services.clock)
     app.add_middleware(BodyLimit)
     if services.settings.cors_origins:
@@ -94,6 +98,15 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(SafeHeaders)
     app.openapi = exact_openapi(app.openapi)  # type: ignore[method-assign]
     return app
+
+
+def described() -> dict[str, Any]:
+    """Without a store: a description asks none."""
+
+    def no_store() -> Store:
+        raise AssertionError("a description asks no store")
+
+    return create_app(make_services(process_settings({}), SystemClock(), no_store)).openapi()
 
 
 def exact_openapi(describe: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:

@@ -12,6 +12,7 @@ from nephila.control.progress import SEEDS_SHOWN, errors_of
 from nephila.frontier.operators import Access, BlockKind
 from nephila.frontier.store import Crawl
 from nephila.models import CrawlState, UrlState
+from nephila.profiles import Limit
 
 SEEDS_MAX = 100_000  # of one request; more come by the command line
 DEPTH_MAX = 5  # of the form {url, depth}
@@ -85,6 +86,32 @@ class Pace(Body):
     def _something(self) -> "Pace":
         if not self.model_dump(exclude_none=True):
             raise ValueError("give at least one of floor_ms, jitter_ms, adaptive, max_inflight")
+        return self
+
+
+def _undefaulted(schema: dict[str, Any]) -> None:
+    """Where null says something, a field that is left out does not mean its default."""
+    for field in schema["properties"].values():
+        field.pop("default", None)
+
+
+class Limits(Body):
+    """Only what is given changes; null removes a limit."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_undefaulted)
+
+    max_pages: Limit = Field(None, description="pages that end `visited`; those in flight are still brought")
+    max_urls: Limit = Field(
+        None, description="URLs that are admitted at all: another number, in a crawl that was started with one"
+    )
+    max_urls_per_host: int = Field(1, ge=1, le=10**12, description="URLs of one host that are fetched")
+    max_seconds: Limit = Field(None, description="seconds since the crawl began, pauses not counted")
+    max_bytes: Limit = Field(None, description="bytes received in bodies")
+
+    @model_validator(mode="after")
+    def _something(self) -> "Limits":
+        if not self.model_fields_set:
+            raise ValueError(f"give at least one of {', '.join(type(self).model_fields)}")
         return self
 
 
@@ -241,6 +268,19 @@ class UrlDetail(UrlView):
     facts: dict[str, Any] = Field(description="ip, protocol, timing, description, links_out, ... of the page")
 
 
+class LinkView(View):
+    id: int
+    url: str
+    state: UrlState
+    status: int | None
+    depth: int
+
+
+class LinkList(View):
+    links: list[LinkView]
+    next: int | None = Field(description="give it as `after`; null: this is the last page")
+
+
 class RuleView(View):
     rule: str
     passed: bool | None = Field(description="null: not asked, an earlier rule refused")
@@ -352,6 +392,12 @@ class PageView(View):
     redirects: list[AncestorView]
 
 
+class TicketView(View):
+    path: str = Field(
+        description="opens for a minute without a token", examples=["/api/v1/crawls/1/urls/1/page/rendered"]
+    )
+
+
 # --- graph and statistics
 
 
@@ -429,18 +475,6 @@ class OverviewView(View):
 # --- hosts, rules, workers
 
 
-class HostQueueView(View):
-    queue: QueueView
-    clock: ClockView | None
-    robots_version: int | None
-    robots_access: str | None
-
-
-class HostList(View):
-    hosts: list[HostQueueView]
-    next: str | None = Field(description="give it as `after`; null: this is the last page")
-
-
 class HostRuleView(View):
     host: str
     delay_ms: int | None
@@ -458,29 +492,6 @@ class RobotsRecordView(View):
     failures: int
     detail: str
     fetched_at: Moment
-
-
-class HostFactsView(View):
-    host: str
-    clock: ClockView | None
-    rule: HostRuleView | None
-    robots: list[RobotsRecordView]
-
-
-class HostRuleBody(Body):
-    """Replaces what was said of this host before."""
-
-    delay_ms: Ms | None = Field(None, description="at least so long between two requests")
-    blocked_in_ms: int | None = Field(
-        None, ge=1, le=YEAR_MS, description="for so long nothing is asked of it, from now on"
-    )
-    reason: ReasonText = ""
-
-    @model_validator(mode="after")
-    def _something(self) -> "HostRuleBody":
-        if self.delay_ms is None and self.blocked_in_ms is None:
-            raise ValueError("give delay_ms, blocked_in_ms or both; DELETE removes the rule")
-        return self
 
 
 class BlockView(View):
@@ -534,6 +545,12 @@ class Floor(Body):
 
 
 # --- tokens and settings
+
+
+class CallerView(View):
+    name: str = Field(description="of the token; `local`: this machine, without one", examples=["dashboard"])
+    access: Access
+    token: bool = Field(description="false: no token was needed")
 
 
 class NewToken(Body):

@@ -18,6 +18,7 @@ from nephila.settings import ProcessSettings
 if TYPE_CHECKING:
     from nephila.api.access import Gate, Quota
     from nephila.api.live import Hub
+    from nephila.api.tickets import Tickets
 
 POOL_SIZE = 8  # of stores, each a connection
 WAIT_SECONDS = 10.0  # for a free one; then 503: more waiting would only pile up
@@ -102,6 +103,7 @@ class Services:
     hub: "Hub"
     gate: "Gate"
     quota: "Quota"
+    tickets: "Tickets"
     crew: LocalWorkers | None = None
     started_at: int = field(default=0)
 

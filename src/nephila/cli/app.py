@@ -15,6 +15,7 @@ from nephila.cli import (
     explain,
     export,
     migrate,
+    openapi,
     resume,
     serve,
     settings,
@@ -56,6 +57,7 @@ app.command(rich_help_panel=DATA)(settings.settings)
 app.command(rich_help_panel=SERVICE)(serve.serve)
 app.command(rich_help_panel=SERVICE)(worker.worker)
 app.command(rich_help_panel=SERVICE)(migrate.migrate)
+app.command(rich_help_panel=SERVICE)(openapi.openapi)
 app.add_typer(token.app, name="token", rich_help_panel=SERVICE)
 
 

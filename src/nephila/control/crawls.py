@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -214,6 +214,18 @@ def pause(catalog: Catalog, crawl_id: int, reason: str = "") -> None:
 def cancel(catalog: Catalog, crawl_id: int) -> None:
     """Answers when no worker will start another request of it; its open URLs end `cancelled`."""
     _await(catalog, catalog.steer(crawl_id, CrawlState.ENDING, Reason.CANCELLED))
+
+
+def change_limits(catalog: Catalog, crawl: Crawl, changes: Mapping[str, int | None]) -> Crawl:
+    """By the names of profiles.LimitSettings. What a limit has ended stays ended, also when it is raised: some of its
+    rows have ended already. Refused where the crawl is over or ending."""
+    if crawl.state.over or crawl.state is CrawlState.ENDING:
+        raise Conflict(f"crawl {crawl.id} is {crawl.state}: its limits cannot be changed any more")
+    limits = crawl.settings.limits.model_copy(update=changes)
+    if (limits.max_urls is None) is not (crawl.settings.limits.max_urls is None):
+        raise Conflict("max_urls can be raised or lowered, but neither set nor removed while a crawl runs")
+    catalog.change_settings(crawl.id, crawl.settings.model_copy(update={"limits": limits}))
+    return catalog.crawl(crawl.id)
 
 
 def _await(catalog: Catalog, version: int) -> None:

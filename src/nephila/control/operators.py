@@ -1,16 +1,20 @@
 """What operators decide while crawls run: block rules, host rules, the floor. Words are checked here, kept below."""
 
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nephila.errors import UsageError
 from nephila.frontier.operators import BlockKind, BlockRule, HostRule, Rulebook
 from nephila.frontier.store import Catalog, HostRow, RobotsRecord
+from nephila.robots.access import RobotsAccess
 from nephila.urls.identity import host_of, hostname_of
 from nephila.urls.normalize import parse
 
 PATTERN_CHARS_MAX = 2048
 HOST_CHARS_MAX = 255
+ROBOTS_SHOWN_BYTES = 100_000  # of one robots.txt
 STRANGE_IN_HOST = frozenset("/\\?#@ ")
 
 
@@ -22,6 +26,25 @@ class HostFacts:
     clock: HostRow | None  # None: nothing was asked of it yet
     rule: HostRule | None
     robots: tuple[RobotsRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuledHost:
+    clock: HostRow
+    rule: HostRule | None
+    robots_version: int | None
+    robots_access: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuledHosts:
+    hosts: list[RuledHost]
+    next: str | None
+
+
+class RobotsText(NamedTuple):
+    text: str | None
+    truncated: bool  # it goes on
 
 
 def host_url(text: str) -> str:
@@ -59,10 +82,23 @@ def _pattern(text: str) -> str:
 def host_facts(catalog: Catalog, rulebook: Rulebook, host: str) -> HostFacts | None:
     """None: neither asked nor ruled."""
     clock, rule = catalog.host(host), rulebook.rulings().hosts.get(host)
-    robots = (catalog.robots(f"{scheme}://{name}") for name in _names(host) for scheme in ("https", "http"))
-    known = tuple(record for record in robots if record is not None)
+    known = tuple(catalog.robots_of_host(host))
     return HostFacts(host, clock, rule, known) if clock or rule or known else None
 
 
-def _names(host: str) -> tuple[str, str]:
-    return host, f"www.{host}"
+def ruled_hosts(catalog: Catalog, rulebook: Rulebook, after: str, limit: int, text: str) -> RuledHosts:
+    """A page of all hosts that were asked for something. Names are in lower case, whatever is looked for."""
+    page, rules = catalog.all_hosts(after, limit, text.lower()), rulebook.rulings().hosts
+    hosts = [
+        RuledHost(host.clock, rules.get(host.clock.host), host.robots_version, host.robots_access)
+        for host in page.hosts
+    ]
+    return RuledHosts(hosts, page.next)
+
+
+def robots_text(record: RobotsRecord) -> RobotsText:
+    """None: there is no text, because nothing was answered or what was answered allows everything."""
+    cut = len(record.body) > ROBOTS_SHOWN_BYTES
+    decoder = getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(record.body[:ROBOTS_SHOWN_BYTES], final=not cut)
+    return RobotsText(text if record.access == RobotsAccess.RULES else None, cut)

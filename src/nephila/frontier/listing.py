@@ -99,8 +99,12 @@ class Listings(ABC):
     @abstractmethod
     def _rows(self, listing: Listing, limit: int, sort: UrlSort = UrlSort.ID, offset: int = 0) -> list[UrlRow]: ...
     @abstractmethod
+    def _rows_of(self, ids: list[int]) -> list[UrlRow]:
+        """In any order."""
+
+    @abstractmethod
     def _linking(self, ids: list[int]) -> list[tuple[Any, ...]]:
-        """(id, packed links) of pages."""
+        """(id, packed links or None) of pages."""
 
     @abstractmethod
     def _ids_of_links(self, links: list[LinkRange]) -> list[tuple[int, int]]: ...
@@ -147,6 +151,12 @@ class Listings(ABC):
         if horizon is not None and len(found) == len(ids) < limit and horizon not in ids[-1:]:
             found.append((horizon, []))
         return found
+
+    def links_of(self, url_id: int, after: int, limit: int) -> UrlPage:
+        found = linked_pages(linking_pages(self._linking([url_id])), self._ids_of_links)
+        ids = sorted({target for _, targets in found for target in targets if target > after})
+        rows = in_order(self._rows_of(ids[:limit]), UrlSort.ID, False)
+        return UrlPage(rows, ids[limit - 1] if len(ids) > limit else None)
 
     def _end_at(self, listing: Listing, rows: int) -> int | None:
         """The listing ends at its so manieth row before any filter; None: it is shorter."""

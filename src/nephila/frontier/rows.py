@@ -13,8 +13,10 @@ from nephila.frontier.store import (
     LINKS_MAX,
     SORTED_URLS_MAX,
     Crawl,
+    HostPage,
     HostRow,
     HostView,
+    KnownHost,
     QueueRow,
     RobotsRecord,
     Sizes,
@@ -200,12 +202,12 @@ def link_ranges(packed: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 LinkRange = tuple[int, bytes, bytes]
 
 
-def linking_pages(pages: Iterable[tuple[int, bytes]]) -> list[tuple[int, list[LinkRange]]]:
+def linking_pages(pages: Iterable[tuple[int, bytes | None]]) -> list[tuple[int, list[LinkRange]]]:
     """The first of them, with their links: as many as have LINKS_MAX together, and always one."""
     found: list[tuple[int, list[LinkRange]]] = []
     count = 0
     for url_id, packed in pages:
-        ranges = list(link_ranges(packed))
+        ranges = list(link_ranges(packed or b""))
         count += len(ranges)
         if found and count > LINKS_MAX:
             break
@@ -247,6 +249,15 @@ def host_view(row: Values, now: int) -> HostView:
     """A queue, the clock of its host (a name where there is one), version and access of its robots.txt."""
     queue, clock, robots = row[:7], row[7:-2], row[-2:]
     return HostView(queue_row(queue, now), host_row(clock, now) if clock[0] is not None else None, *robots)
+
+
+def host_page(rows: list[Values], limit: int, horizon: Values | None, now: int) -> HostPage:
+    """`rows`: clocks with version and access of a robots.txt, one more than the limit where there are more; `horizon`:
+    the name at which the look ended."""
+    hosts = [KnownHost(host_row(row[:-2], now), *row[-2:]) for row in rows[:limit]]
+    if len(rows) > limit:
+        return HostPage(hosts, hosts[-1].clock.host)
+    return HostPage(hosts, horizon[0] if horizon else None)
 
 
 def worker_rows(

@@ -30,6 +30,7 @@ OPEN_COUNT_MAX = 100_000  # a host's queue is counted only so far when it is sho
 HOSTS_OPEN_COUNT_MAX = 2_000  # and so far where a page of hosts is shown
 SCAN_ROWS_MAX = 10_000  # that one page of a filtered listing looks at: it may be short, its `next` goes on
 SCATTERED_ROWS_MAX = 2_000  # the same where they do not lie side by side: each is a page of the disk
+ORIGINS_MAX = 20  # of one politeness key: two schemes, with and without www, and ports that somebody linked to
 LINKS_MAX = 20_000  # that one page of the link graph resolves; a page of the web counts whole
 
 
@@ -380,6 +381,23 @@ class HostView:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownHost:
+    """A host that was asked for something, over all crawls."""
+
+    clock: HostRow
+    robots_version: int | None  # of the origin that was asked last
+    robots_access: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostPage:
+    """As UrlPage: only `next` tells whether there is more."""
+
+    hosts: list[KnownHost]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorRow:
     id: int
     at: int
@@ -426,7 +444,13 @@ class Catalog(Protocol):
         """Ask for a state; answers the control version that every living session must have seen."""
 
     def acknowledged(self, version: int) -> bool: ...
-    def change_pace(self, crawl_id: int, settings: CrawlSettings) -> int: ...
+    def change_settings(self, crawl_id: int, settings: CrawlSettings) -> int:
+        """Pace and limits of a crawl that is not over; workers follow with their next flush. The control version.
+
+        Pages that are in flight when max_pages is lowered below them are still brought. Whether there is a max_urls
+        never changes: sessions remember that there is none. Where there is one it may be another.
+        """
+
     def tallies(self, crawl_id: int) -> dict[str, int]: ...
     def refusals(self, crawl_id: int, host: str | None = None) -> list[tuple[str, str, int]]:
         """(host, reason, how often), the most frequent first; of one host, or of all."""
@@ -455,8 +479,14 @@ class Catalog(Protocol):
         """Of URLs with ids above `after` whose pages have links, at most `limit`: the ids of what they link to.
         Nothing: this was the end. The last one may come without links: only the place to go on from."""
 
+    def links_of(self, url_id: int, after: int, limit: int) -> UrlPage:
+        """What its page links to among the URLs of its crawl: a keyset page by id."""
+
     def hosts(self, crawl_id: int, after: str, limit: int) -> list[HostView]:
         """A keyset page by name."""
+
+    def all_hosts(self, after: str, limit: int, text: str = "") -> HostPage:
+        """Of all crawls, a keyset page by name; `text`: part of the name, looked for in SCAN_ROWS_MAX hosts at most."""
 
     def errors(self, limit: int, crawl_id: int | None = None) -> list[ErrorRow]:
         """The latest first."""
@@ -469,6 +499,9 @@ class Catalog(Protocol):
 
     def page_facts(self, url_id: int) -> dict[str, object]: ...
     def robots(self, origin: str) -> RobotsRecord | None: ...
+    def robots_of_host(self, host: str) -> list[RobotsRecord]:
+        """Of its origins, up to ORIGINS_MAX."""
+
     def host(self, host: str) -> HostRow | None: ...
     def queue(self, crawl_id: int, host: str) -> QueueRow | None: ...
     def queues(self, crawl_id: int, limit: int) -> list[QueueRow]: ...

@@ -60,7 +60,7 @@ class LiveCrawl:
         self.known = KnownKeys()
         self.granted = 0  # pages this session may bring; only where max_pages is set
         self.starved = False  # rows wait for a grant; their hosts are looked at again when there is one
-        self.outstanding: set[int] = set()  # URLs sent for whose outcome is not committed; only where max_pages is set
+        self.outstanding: set[int] = set()  # URLs sent for whose outcome is not committed
         self.user_agent = user_agent_of(crawl.settings, process)
         self.product_token = product_token_of(self.user_agent)
         self.permits_private = process.permits_private

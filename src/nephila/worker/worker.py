@@ -405,8 +405,7 @@ class Worker:
             if not decision.ok:
                 return self._refuse(queue, row, decision.reason)
         queue.fetched += 1
-        if crawl.limited:
-            crawl.outstanding.add(row.id)
+        crawl.outstanding.add(row.id)  # also without max_pages: one may be set while it is in flight
         self._start(host, queue, row, self.visitor.visit(host, queue, row), now)
         return True
 

@@ -14,6 +14,7 @@ from nephila.api.query import After, CrawlRef, PlainText
 from nephila.api.schemas import (
     CrawlDetail,
     CrawlList,
+    Limits,
     NewCrawl,
     Pace,
     ProgressView,
@@ -261,6 +262,18 @@ def change_pace(shared: Shared, crawl: CrawlRef, body: Pace, caller: Writer) -> 
     with shared.pool.use() as store:
         found = live_crawl_named(store, crawl)
         polite = found.settings.polite.model_copy(update=body.model_dump(exclude_none=True))
-        store.catalog.change_pace(found.id, found.settings.model_copy(update={"polite": polite}))
+        store.catalog.change_settings(found.id, found.settings.model_copy(update={"polite": polite}))
         _say("pace_changed", found.id, caller)
         return _detail(store, store.catalog.crawl(found.id))
+
+
+@router.patch("/crawls/{crawl}/limits", **guarded(Access.WRITE, 404, 409))
+def change_limits(shared: Shared, crawl: CrawlRef, body: Limits, caller: Writer) -> CrawlDetail:
+    """Where a crawl ends that is not over; workers follow with their next flush.
+
+    What a limit has ended stays ended, and what it has refused stays refused: a higher one lets the rest go on.
+    """
+    with shared.pool.use() as store:
+        found = crawls.change_limits(store.catalog, crawl_named(store, crawl), body.model_dump(exclude_unset=True))
+        _say("limits_changed", found.id, caller)
+        return _detail(store, found)

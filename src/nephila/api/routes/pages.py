@@ -1,13 +1,13 @@
 """The archived answer of a page, as data: nothing of it ever runs as a part of this server."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from nephila.api.access import guarded
+from nephila.api.access import guarded, reads_or_has_ticket
 from nephila.api.lookup import crawl_named, url_of
 from nephila.api.problems import Problem
 from nephila.api.query import CrawlRef, UrlId
-from nephila.api.schemas import AncestorView, PageView, UrlView
+from nephila.api.schemas import AncestorView, PageView, TicketView, UrlView
 from nephila.api.services import Services, Shared
 from nephila.archive.reader import ArchivedResponse, read_response
 from nephila.control.explain import explain
@@ -92,7 +92,7 @@ def get_raw_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
 @router.get(
     "/crawls/{crawl}/urls/{url_id}/page/rendered",
     response_class=HTMLResponse,
-    **guarded(Access.READ, 404, answers={200: HTML}),
+    **guarded(Access.READ, 404, answers={200: HTML}, by=reads_or_has_ticket),
 )
 def get_rendered_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
     """The page as a browser shows it without scripts and without the network, in a sandbox."""
@@ -104,6 +104,17 @@ def get_rendered_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Respons
     if text is None or not is_html(row.content_type, body):
         raise Problem(404, f"{row.url} is no HTML page: /page/raw has its bytes", code="not_html")
     return HTMLResponse(text, headers=RENDERED)
+
+
+@router.get("/crawls/{crawl}/urls/{url_id}/page/ticket", **guarded(Access.READ, 404))
+def get_page_ticket(request: Request, shared: Shared, crawl: CrawlRef, url_id: UrlId) -> TicketView:
+    """Where a frame, which can send no token, finds the rendered page for the next minute."""
+    with shared.pool.use() as store:
+        found = crawl_named(store, crawl)
+        row = url_of(store, found, url_id)
+    number = str(found.id)
+    path = request.app.url_path_for("get_rendered_page", crawl=number, url_id=row.id)
+    return TicketView(path=f"{path}?ticket={shared.tickets.issue(number, row.id)}")
 
 
 def _answer(shared: Services, row: UrlRow, settings: CrawlSettings) -> tuple[ArchivedResponse, bytes]:

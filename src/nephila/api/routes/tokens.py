@@ -5,16 +5,22 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from nephila import log
-from nephila.api.access import Admin, guarded
+from nephila.api.access import Admin, Reader, guarded
 from nephila.api.problems import Problem
 from nephila.api.query import ID_MAX
-from nephila.api.schemas import NewToken, TokenList, TokenMade, TokenView
+from nephila.api.schemas import CallerView, NewToken, TokenList, TokenMade, TokenView
 from nephila.api.services import Shared
 from nephila.control.access import make_token, revoke_token
 from nephila.errors import UsageError
 from nephila.frontier.operators import Access
 
 router = APIRouter(tags=["tokens"])
+
+
+@router.get("/me", **guarded(Access.READ))
+def get_caller(caller: Reader) -> CallerView:
+    """Who asks, and what he may do."""
+    return CallerView(name=caller.name, access=caller.access, token=caller.token is not None)
 
 
 @router.get("/tokens", **guarded(Access.ADMIN))

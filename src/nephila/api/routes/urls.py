@@ -8,7 +8,7 @@ from nephila.api.access import guarded
 from nephila.api.lookup import crawl_named, url_of
 from nephila.api.problems import Problem
 from nephila.api.query import TEXT_CHARS_MAX, After, CrawlRef, PlainText, UrlId
-from nephila.api.schemas import ExplanationView, UrlDetail, UrlList, UrlView
+from nephila.api.schemas import ExplanationView, LinkList, LinkView, UrlDetail, UrlList, UrlView
 from nephila.api.services import Shared, Store
 from nephila.control.explain import explain
 from nephila.control.operators import host_key
@@ -94,6 +94,20 @@ def get_url(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> UrlDetail:
         row = url_of(store, crawl_named(store, crawl), url_id)
         facts = store.catalog.page_facts(row.id)
     return UrlDetail(**UrlView.model_validate(row).model_dump(), facts=facts)
+
+
+@router.get("/crawls/{crawl}/urls/{url_id}/links", **guarded(Access.READ, 404))
+def list_links(
+    shared: Shared,
+    crawl: CrawlRef,
+    url_id: UrlId,
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=URLS_MAX)] = URLS_DEFAULT,
+) -> LinkList:
+    """What the page links to, among the URLs of the crawl, by id."""
+    with shared.pool.use() as store:
+        page = store.catalog.links_of(url_of(store, crawl_named(store, crawl), url_id).id, after, limit)
+    return LinkList(links=[LinkView.model_validate(row) for row in page.rows], next=page.next)
 
 
 @router.get("/crawls/{crawl}/explain", **guarded(Access.READ, 404))

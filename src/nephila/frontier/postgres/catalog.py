@@ -24,6 +24,7 @@ from nephila.frontier.rows import (
     broken,
     crawl_of,
     crawl_of_key,
+    host_page,
     host_row,
     host_view,
     link_ranges,
@@ -41,8 +42,11 @@ from nephila.frontier.store import (
     ERRORS_KEPT,
     HOSTS_OPEN_COUNT_MAX,
     OPEN_COUNT_MAX,
+    ORIGINS_MAX,
+    SCAN_ROWS_MAX,
     Crawl,
     ErrorRow,
+    HostPage,
     HostRow,
     HostView,
     QueueRow,
@@ -165,10 +169,8 @@ class PostgresCatalog(Listings):
     def acknowledged(self, version: int) -> bool:
         return not self.database.read(SQL["lagging"], (self.database.now(), version))[0][0]
 
-    def change_pace(self, crawl_id: int, settings: CrawlSettings) -> int:
-        with self.database.write() as cursor:
-            cursor.execute(SQL["set_settings"], (settings.model_dump_json(), crawl_id))
-            return _bump_control(cursor)
+    def change_settings(self, crawl_id: int, settings: CrawlSettings) -> int:
+        return self.database.run(partial(_change_settings, crawl_id, settings))
 
     def delete(self, crawl_id: int) -> list[str]:
         self.crawl(crawl_id)
@@ -258,8 +260,11 @@ class PostgresCatalog(Listings):
 
     def ancestors(self, url_id: int, limit: int) -> list[UrlRow]:
         ids = [found for (found,) in self.database.read(SQL["ancestors"], {"url": url_id, "limit": limit})]
-        found = self.database.read(f"{SQL['url_columns']} u.id = ANY(%s)", (ids,))
-        return sorted(self._url_rows(found, self._claims()), key=lambda row: ids.index(row.id))
+        return sorted(self._rows_of(ids), key=lambda row: ids.index(row.id))
+
+    def _rows_of(self, ids: list[int]) -> list[UrlRow]:
+        claims = self._claims()
+        return self._url_rows(self.database.read(f"{SQL['url_columns']} u.id = ANY(%s)", (Ints(ids),)), claims)
 
     def page_facts(self, url_id: int) -> dict[str, object]:
         row = self.database.one(SQL["page_facts"], (url_id,))
@@ -283,6 +288,12 @@ class PostgresCatalog(Listings):
         values = {"crawl": crawl_id, "after": storable(after), "limit": limit, "open_max": HOSTS_OPEN_COUNT_MAX}
         return [host_view(row, now) for row in self.database.read(SQL["hosts_of_crawl"], values)]
 
+    def all_hosts(self, after: str, limit: int, text: str = "") -> HostPage:
+        values = {"after": storable(after), "limit": limit + 1, "text": storable(text), "rows_max": SCAN_ROWS_MAX}
+        horizon = self.database.one(SQL["last_host"], values) if text else None
+        rows = self.database.read(SQL["all_hosts"], values | {"last": horizon[0] if horizon else None})
+        return host_page(rows, limit, horizon, self.database.now())
+
     def errors(self, limit: int, crawl_id: int | None = None) -> list[ErrorRow]:
         values = {"limit": min(limit, ERRORS_KEPT), "crawl": crawl_id}
         return [ErrorRow(*row) for row in self.database.read(SQL["errors"], values)]
@@ -290,6 +301,10 @@ class PostgresCatalog(Listings):
     def robots(self, origin: str) -> RobotsRecord | None:
         row = self.database.one(SQL["robots"], (host_of(origin + "/"), origin))
         return robots_record(row, self.database.now()) if row else None
+
+    def robots_of_host(self, host: str) -> list[RobotsRecord]:
+        now = self.database.now()
+        return [robots_record(row, now) for row in self.database.read(SQL["robots_of_host"], (host, ORIGINS_MAX))]
 
     def host(self, host: str) -> HostRow | None:
         row = self.database.one(SQL["host"], (host,))
@@ -366,6 +381,13 @@ def _create_crawl(values: dict[str, Any], key: str | None, cursor: Cursor) -> in
         cursor.execute(SQL["fill_request_key"], (crawl_id, key))
     _bump_control(cursor)
     return int(crawl_id)
+
+
+def _change_settings(crawl_id: int, settings: CrawlSettings, cursor: Cursor) -> int:
+    if settings.limits.max_pages is not None:
+        cursor.execute(SQL["wait_for_flushes"])  # pages that are being brought must not be missed by the count
+    cursor.execute(SQL["set_settings"], {"settings": settings.model_dump_json(), "crawl": crawl_id})
+    return _bump_control(cursor)
 
 
 def _sources(states: Sequence[UrlState]) -> list[str]:

@@ -18,6 +18,7 @@ from pydantic_core import to_json
 
 from nephila.errors import Fenced, UsageError
 from nephila.frontier.columns import error_values, host_values, page_values, robots_values
+from nephila.frontier.grants import share_of
 from nephila.frontier.operators import Rulings
 from nephila.frontier.postgres.arrays import Blobs, Column, Floats, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor, Database
@@ -198,6 +199,7 @@ class PostgresFrontier:
         if now is None:
             self._own(self._parts.difference(batch.hand_back))
             return self._repeated(cursor)
+        seen, limited = self._control, self._pages_limited
         answer = Flushed(valid_ms=self.database.lease_ms * LEASE_USED)
         tallies, refusals = Counter(batch.tallies), Counter(batch.refusals)
         ended = self._end(cursor, batch.outcomes, tallies, answer)
@@ -213,7 +215,8 @@ class PostgresFrontier:
             self._see_control(cursor, cursor.execute(SQL["control_version"]).fetchall()[0][0])
         answer.control = self._control
         self._load(cursor, batch, now, tallies, answer)
-        self._count(cursor, tallies, refusals)
+        if self._count(cursor, tallies, refusals) != seen:
+            self._count_ungranted(cursor, ended, limited)
         self._note_errors(cursor, batch.errors, now)
         return answer
 
@@ -246,14 +249,21 @@ class PostgresFrontier:
         self._crawls = {crawl: (state, reason) for crawl, state, reason, _ in found}
         self._pages_limited = {crawl for crawl, _, _, limited in found if limited}
 
-    def _count(self, cursor: Cursor, tallies: Tallies, refusals: Refusals) -> None:
-        """Not for crawls that were deleted meanwhile: nobody would ever remove these rows."""
+    def _count(self, cursor: Cursor, tallies: Tallies, refusals: Refusals) -> int:
+        """Not for crawls that were deleted meanwhile: nobody would ever remove these rows. The control version now."""
         counted = [(crawl, name, n) for (crawl, name), n in tallies.items() if n and crawl in self._crawls]
         refused = [(*where, n) for where, n in refusals.items() if where[0] in self._crawls]
-        if counted or refused:
-            tallied = columns((Ints, Texts, Ints), counted)
-            values = self.worker, *tallied, self.worker, *columns((Ints, Texts, Texts, Ints), refused)
-            cursor.execute(SQL["count"], values)
+        if not counted and not refused:
+            return self._control
+        tallied = columns((Ints, Texts, Ints), counted)
+        values = self.worker, *tallied, self.worker, *columns((Ints, Texts, Texts, Ints), refused)
+        return int(cursor.execute(SQL["count"], values).fetchall()[0][0])
+
+    def _count_ungranted(self, cursor: Cursor, ended: list[Outcome], limited: set[int]) -> None:
+        """max_pages may have been set while the fence waited: it answered the version of before (one snapshot a
+        statement), and what this flush brings was not there yet when the pages were counted."""
+        if ungranted := pages_of(outcome for outcome in ended if outcome.crawl not in limited):
+            cursor.execute(SQL["count_ungranted"], columns((Ints, Ints), sorted(ungranted.items())))
 
     def _note_errors(self, cursor: Cursor, errors: list[ErrorNote], now: int) -> None:
         open_crawls, me = self._crawls, self.worker
@@ -340,23 +350,18 @@ class PostgresFrontier:
 
     def _grant_pages(self, cursor: Cursor, ended: list[Outcome], batch: Batch, answer: Flushed) -> bool:
         """Whether the control version moved. The rows of limited crawls are locked as late as possible."""
-        limited, me, wanted = self._pages_limited, self.worker, batch.grants_wanted
-        visited = [o.crawl for o in ended if o.crawl in limited and o.state is UrlState.VISITED and o.counts]
-        if visited:
-            used = columns((Ints, Ints), sorted(Counter(visited).items()))
-            cursor.execute(SQL["use_grants"], (*used, me))
-        if not wanted:
+        used = pages_of(outcome for outcome in ended if outcome.crawl in self._pages_limited)
+        asked, me = batch.grants_wanted, self.worker
+        if not used and not asked:
             return False
-        found = cursor.execute(SQL["lock_grants"], (me, Ints(wanted))).fetchall()
-        known = {crawl: (left, in_hand or 0) for crawl, left, in_hand in found}
-        places = {crawl: known.get(crawl, (0, 0)) for crawl in wanted}
-        # Negative: what this session has no use for goes back to the others.
-        more = {c: max(min(wanted[c] - in_hand, left), -in_hand) for c, (left, in_hand) in places.items()}
-        if changes := [(crawl, pages) for crawl, pages in sorted(more.items()) if pages]:
-            cursor.execute(SQL["grant_pages"], (*columns((Ints, Ints), changes), me))
-        answer.grants = {crawl: places[crawl][1] + more[crawl] for crawl in wanted}
-        spent = [crawl for crawl in sorted(wanted) if places[crawl][0] == more[crawl]]
-        return sum(self._end_if_used(cursor, crawl) for crawl in spent) > 0
+        found = cursor.execute(SQL["lock_grants"], (me, Ints(used.keys() | asked.keys()))).fetchall()
+        before = {crawl: in_hand or 0 for crawl, _, in_hand in found}
+        shares = {c: share_of(left, before[c], used[c], asked.get(c)) for c, left, _ in found}
+        changes = [(c, s.in_hand, s.granted) for c, s in shares.items() if s.granted or s.in_hand != before[c]]
+        if changes:
+            cursor.execute(SQL["grant_pages"], (*columns((Ints, Ints, Ints), changes), me))
+        answer.grants = {crawl: shares[crawl].in_hand if crawl in shares else 0 for crawl in asked}
+        return sum(self._end_if_used(cursor, crawl) for crawl, share in shares.items() if share.spent) > 0
 
     def _end_if_used(self, cursor: Cursor, crawl: int) -> bool:
         if cursor.execute(SQL["granted_unused"], (crawl,)).fetchall()[0][0]:
@@ -473,6 +478,11 @@ def end_at_limit(cursor: Cursor, crawl: int, reason: str, limited_by: str) -> bo
     """Once: every later call changes nothing, so the control version stands still."""
     values = {"crawl": crawl, "reason": reason, "limited_by": limited_by}
     return bool(cursor.execute(SQL["end_crawl_at_limit"], values).fetchall())
+
+
+def pages_of(outcomes: Iterable[Outcome]) -> Counter[int]:
+    """Of each crawl, as max_pages counts them."""
+    return Counter(o.crawl for o in outcomes if o.state is UrlState.VISITED and o.counts)
 
 
 def _row(values: list[Any]) -> Row:

@@ -16,6 +16,7 @@ from nephila.frontier.rows import (
     broken,
     crawl_of,
     crawl_of_key,
+    host_page,
     host_row,
     host_view,
     link_ranges,
@@ -36,8 +37,11 @@ from nephila.frontier.store import (
     ERRORS_KEPT,
     HOSTS_OPEN_COUNT_MAX,
     OPEN_COUNT_MAX,
+    ORIGINS_MAX,
+    SCAN_ROWS_MAX,
     Crawl,
     ErrorRow,
+    HostPage,
     HostRow,
     HostView,
     QueueRow,
@@ -161,10 +165,10 @@ class SqliteCatalog(Listings):
             self.database.session_alive(session) for _, session in self.database.read(SQL["lagging"], (version,))
         )
 
-    def change_pace(self, crawl_id: int, settings: CrawlSettings) -> int:
+    def change_settings(self, crawl_id: int, settings: CrawlSettings) -> int:
         with self.database.write() as db:
             db.execute(WORKER_SQL["bump_control"])
-            db.execute(SQL["set_settings"], (settings.model_dump_json(), crawl_id))
+            db.execute(SQL["set_settings"], {"settings": settings.model_dump_json(), "crawl": crawl_id})
             return int(db.execute(WORKER_SQL["control_version"]).get)
 
     def delete(self, crawl_id: int) -> list[str]:
@@ -266,8 +270,11 @@ class SqliteCatalog(Listings):
 
     def ancestors(self, url_id: int, limit: int) -> list[UrlRow]:
         ids = [found for (found,) in self.database.read(SQL["ancestors"], (url_id, limit))]
-        rows = self.database.read(f"{SQL['url_columns']} u.id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
-        return sorted(self._url_rows(rows), key=lambda row: ids.index(row.id))
+        return sorted(self._rows_of(ids), key=lambda row: ids.index(row.id))
+
+    def _rows_of(self, ids: list[int]) -> list[UrlRow]:
+        wanted = "u.id IN (SELECT value FROM json_each(?))"
+        return self._url_rows(self.database.read(f"{SQL['url_columns']} {wanted}", (json.dumps(ids),)))
 
     def page_facts(self, url_id: int) -> dict[str, object]:
         row = self.database.one(SQL["page_facts"], (url_id,))
@@ -290,6 +297,13 @@ class SqliteCatalog(Listings):
         values = {"crawl": crawl_id, "after": after, "limit": limit, "open_max": HOSTS_OPEN_COUNT_MAX}
         return [host_view(row, now) for row in self.database.read(SQL["hosts_of_crawl"], values)]
 
+    def all_hosts(self, after: str, limit: int, text: str = "") -> HostPage:
+        values = {"after": after, "limit": limit + 1, "text": text, "rows_max": SCAN_ROWS_MAX}
+        horizon = self.database.one(SQL["last_host"], values) if text else None
+        last = horizon[0] if horizon else ALL_HOSTS_TO
+        rows = self.database.read(SQL["all_hosts"], values | {"last": last})
+        return host_page(rows, limit, horizon, self.database.clock.now_ms())
+
     def errors(self, limit: int, crawl_id: int | None = None) -> list[ErrorRow]:
         values = {"limit": min(limit, ERRORS_KEPT), "crawl": crawl_id}
         return [ErrorRow(*row) for row in self.database.read(SQL["errors"], values)]
@@ -297,6 +311,10 @@ class SqliteCatalog(Listings):
     def robots(self, origin: str) -> RobotsRecord | None:
         row = self.database.one(SQL["robots"], (host_of(origin + "/"), origin))
         return robots_record(row, self.database.clock.now_ms()) if row else None
+
+    def robots_of_host(self, host: str) -> list[RobotsRecord]:
+        now = self.database.clock.now_ms()
+        return [robots_record(row, now) for row in self.database.read(SQL["robots_of_host"], (host, ORIGINS_MAX))]
 
     def host(self, host: str) -> HostRow | None:
         row = self.database.one(SQL["host"], (host,))

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from nephila.errors import Fenced, UsageError
 from nephila.frontier.columns import error_values, host_values, page_values, robots_values
+from nephila.frontier.grants import share_of
 from nephila.frontier.operators import Rulings
 from nephila.frontier.rows import crawl_of
 from nephila.frontier.sqlite.connection import Database
@@ -68,6 +69,7 @@ class SqliteFrontier:
         self._inserter = Inserter()
         self._control = -1  # version of _crawls
         self._crawls: dict[int, tuple[str, str]] = {}  # open crawls: state, reason
+        self._pages_limited: set[int] = set()  # of them, those with max_pages
 
     # --- session
 
@@ -233,7 +235,9 @@ class SqliteFrontier:
         version = int(db.execute(SQL["control_version"]).get)
         if version != self._control:
             self._control = version
-            self._crawls = {crawl: (state, reason) for crawl, state, reason in db.execute(SQL["open_crawls"])}
+            found = db.execute(SQL["open_crawls"]).fetchall()
+            self._crawls = {crawl: (state, reason) for crawl, state, reason, _ in found}
+            self._pages_limited = {crawl for crawl, _, _, limited in found if limited}
         return version
 
     # --- outcomes, pages, children
@@ -289,18 +293,21 @@ class SqliteFrontier:
         db.executemany(SQL["upsert_robots"], [robots_values(r, now) for r in batch.robots])
 
     def _grant_pages(self, db: apsw.Connection, ended: Ended, batch: Batch, answer: Flushed) -> None:
-        used = Counter(outcome.crawl for _, outcome in ended if outcome.state is UrlState.VISITED and outcome.counts)
-        db.executemany(SQL["use_grant"], [(n, crawl, self.worker) for crawl, n in used.items()])
-        for crawl, wanted in sorted(batch.grants_wanted.items()):
+        limited, asked = self._pages_limited, batch.grants_wanted
+        used = Counter(o.crawl for _, o in ended if o.crawl in limited and o.state is UrlState.VISITED and o.counts)
+        for crawl in sorted(used.keys() | asked.keys()):
             in_hand = db.execute(SQL["grant_of"], (crawl, self.worker)).get or 0
             left = db.execute(SQL["pages_left"], (crawl,)).get or 0
-            # Negative: what this session has no use for goes back to the others.
-            more = max(min(wanted - in_hand, left), -in_hand)
-            if more:
-                db.execute(SQL["grant_pages"], (more, crawl))
+            share = share_of(left, in_hand, used[crawl], asked.get(crawl))
+            if used_up := min(used[crawl], in_hand):
+                db.execute(SQL["use_grant"], (used_up, crawl, self.worker))
+            if more := share.in_hand - in_hand + used_up:
                 db.execute(SQL["add_grant"], (crawl, self.worker, more))
-            answer.grants[crawl] = in_hand + more
-            if left == more and not db.execute(SQL["granted_unused"], (crawl,)).get:
+            if share.granted:
+                db.execute(SQL["grant_pages"], (share.granted, crawl))
+            if crawl in asked:
+                answer.grants[crawl] = share.in_hand
+            if share.spent and not db.execute(SQL["granted_unused"], (crawl,)).get:
                 end_at_limit(db, crawl, Reason.LIMIT_PAGES, "max_pages")
 
     def _release(self, db: apsw.Connection, released: list[Release], now: int) -> None:

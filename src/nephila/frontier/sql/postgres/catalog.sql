@@ -59,8 +59,16 @@ SELECT coalesce(bool_or(fenced_at IS NULL AND lease_until >= %s), false), coales
 -- In the order of id, as all who lock several queues.
 UPDATE queues SET held = 0 WHERE id IN (SELECT id FROM queues WHERE crawl = %s AND held = -1 AND due IS NOT NULL ORDER BY id FOR UPDATE);
 
+-- name: wait_for_flushes
+-- Every flush holds its session's row: those under way end first, others begin only after this transaction.
+SELECT id FROM workers WHERE fenced_at IS NULL ORDER BY id FOR UPDATE;
+
 -- name: set_settings
-UPDATE crawls SET settings = %s::jsonb, control = (SELECT version + 1 FROM control) WHERE id = %s;
+-- While there was no max_pages nobody counted: what is there now counts against the first one.
+UPDATE crawls SET settings = %(settings)s::jsonb, control = (SELECT version + 1 FROM control),
+  pages_granted = CASE WHEN settings->'limits'->>'max_pages' IS NOT NULL THEN pages_granted
+    ELSE (SELECT coalesce(sum(n), 0) FROM tallies WHERE crawl = %(crawl)s AND name = 'visited') + (SELECT coalesce(sum(pages), 0) FROM grants WHERE crawl = %(crawl)s) END
+WHERE id = %(crawl)s;
 
 -- name: lagging
 -- A session whose lease is over does nothing any more, whatever it has seen.
@@ -158,6 +166,9 @@ SELECT w.id, (j->>0)::bigint, (j->>1)::bigint FROM workers w CROSS JOIN LATERAL 
 -- name: robots
 SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host = %s AND origin = %s;
 
+-- name: robots_of_host
+SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host = %s ORDER BY origin LIMIT %s;
+
 -- name: host
 SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, addresses, cnames
 FROM hosts WHERE host = %s;
@@ -184,6 +195,18 @@ SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id 
 FROM (SELECT * FROM queues WHERE crawl = %(crawl)s AND host > %(after)s ORDER BY host LIMIT %(limit)s) q LEFT JOIN hosts h ON h.host = q.host
   LEFT JOIN LATERAL (SELECT version, access FROM robots WHERE host = q.host ORDER BY fetched_at DESC, origin LIMIT 1) r ON true
 ORDER BY q.host;
+
+-- name: last_host
+-- The so manieth host behind another one.
+SELECT host FROM hosts WHERE host > %(after)s ORDER BY host LIMIT 1 OFFSET %(rows_max)s - 1;
+
+-- name: all_hosts
+-- Up to a name, where one is given; without `text` all pass.
+SELECT h.host, h.next_at, h.delay_ms, h.requests, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.addresses, h.cnames,
+  r.version, r.access
+FROM (SELECT * FROM hosts WHERE host > %(after)s AND (%(last)s::text IS NULL OR host <= %(last)s) AND strpos(host, %(text)s) > 0 ORDER BY host LIMIT %(limit)s) h
+  LEFT JOIN LATERAL (SELECT version, access FROM robots WHERE host = h.host ORDER BY fetched_at DESC, origin LIMIT 1) r ON true
+ORDER BY h.host;
 
 -- name: workers
 SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, coalesce(owned.parts, 0), w.flush_seq, w.in_flight, w.pages, w.pages_per_s, w.cpu, w.rss_bytes,

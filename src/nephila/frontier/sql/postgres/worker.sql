@@ -173,9 +173,6 @@ FROM unnest(%s) AS wanted(host) LEFT JOIN hosts h ON h.host = wanted.host LEFT J
 SELECT min(q.due) FROM unnest(%s) AS p(part) CROSS JOIN LATERAL
   (SELECT due FROM queues WHERE part = p.part AND held = 0 AND due IS NOT NULL ORDER BY due LIMIT 1) q;
 
--- name: use_grants
-UPDATE grants g SET pages = g.pages - v.used FROM unnest(%s, %s) AS v(crawl, used) WHERE g.crawl = v.crawl AND g.worker = %s;
-
 -- name: lock_grants
 -- How many pages of each crawl nobody has in hand yet, and how many this session has.
 SELECT c.id, coalesce((c.settings->'limits'->>'max_pages')::bigint, 9223372036854775807) - c.pages_granted,
@@ -183,10 +180,15 @@ SELECT c.id, coalesce((c.settings->'limits'->>'max_pages')::bigint, 922337203685
 FROM crawls c WHERE c.id = ANY(%s) ORDER BY c.id FOR NO KEY UPDATE;
 
 -- name: grant_pages
-WITH more AS (SELECT * FROM unnest(%s, %s) AS v(crawl, pages)),
-  counted AS (UPDATE crawls c SET pages_granted = c.pages_granted + more.pages FROM more WHERE c.id = more.crawl)
-INSERT INTO grants(crawl, worker, pages) SELECT crawl, %s, pages FROM more ORDER BY crawl
-ON CONFLICT (crawl, worker) DO UPDATE SET pages = grants.pages + excluded.pages;
+-- Of each crawl what is in this session's hand now, and by how much more is granted.
+WITH shares AS (SELECT * FROM unnest(%s, %s, %s) AS v(crawl, in_hand, granted)),
+  counted AS (UPDATE crawls c SET pages_granted = c.pages_granted + shares.granted FROM shares WHERE c.id = shares.crawl AND shares.granted <> 0)
+INSERT INTO grants(crawl, worker, pages) SELECT crawl, %s, in_hand FROM shares ORDER BY crawl
+ON CONFLICT (crawl, worker) DO UPDATE SET pages = excluded.pages;
+
+-- name: count_ungranted
+UPDATE crawls c SET pages_granted = c.pages_granted + v.pages FROM unnest(%s, %s) AS v(crawl, pages)
+WHERE c.id = v.crawl AND c.settings->'limits'->>'max_pages' IS NOT NULL;
 
 -- name: granted_unused
 SELECT coalesce(sum(pages), 0)::bigint FROM grants WHERE crawl = %s;
@@ -206,11 +208,12 @@ UPDATE crawls SET joined_hosts = (joined_hosts::jsonb || to_jsonb(%(host)s::text
 WHERE id = %(crawl)s AND NOT joined_hosts::jsonb ? %(host)s::text;
 
 -- name: count
--- Tallies and refusals: rows of this session alone.
+-- Tallies and refusals: rows of this session alone. Answers the control version as it is now.
 WITH tallied AS (INSERT INTO tallies(crawl, worker, name, n) SELECT crawl, %s, name, n FROM unnest(%s, %s, %s) AS v(crawl, name, n) ORDER BY crawl, name
-  ON CONFLICT (crawl, worker, name) DO UPDATE SET n = tallies.n + excluded.n)
-INSERT INTO refusals(crawl, worker, host, reason, n) SELECT crawl, %s, host, reason, n FROM unnest(%s, %s, %s, %s) AS v(crawl, host, reason, n) ORDER BY crawl, host, reason
-ON CONFLICT (crawl, worker, host, reason) DO UPDATE SET n = refusals.n + excluded.n;
+  ON CONFLICT (crawl, worker, name) DO UPDATE SET n = tallies.n + excluded.n),
+  refused AS (INSERT INTO refusals(crawl, worker, host, reason, n) SELECT crawl, %s, host, reason, n FROM unnest(%s, %s, %s, %s) AS v(crawl, host, reason, n) ORDER BY crawl, host, reason
+    ON CONFLICT (crawl, worker, host, reason) DO UPDATE SET n = refusals.n + excluded.n)
+SELECT version FROM control;
 
 -- name: add_tallies
 -- Of seeds, which no session inserts.

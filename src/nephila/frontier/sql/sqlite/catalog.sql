@@ -48,7 +48,11 @@ SELECT coalesce(max(seen_at), 0) FROM workers;
 UPDATE queues SET held = 0 WHERE crawl = ? AND held = -1 AND due IS NOT NULL;
 
 -- name: set_settings
-UPDATE crawls SET settings = ?, control = (SELECT version FROM control) WHERE id = ?;
+-- While there was no max_pages nobody counted: what is there now counts against the first one.
+UPDATE crawls SET settings = :settings, control = (SELECT version FROM control),
+  pages_granted = iif(json_extract(settings, '$.limits.max_pages') IS NOT NULL, pages_granted,
+    (SELECT coalesce(sum(n), 0) FROM tallies WHERE crawl = :crawl AND name = 'visited') + (SELECT coalesce(sum(pages), 0) FROM grants WHERE crawl = :crawl))
+WHERE id = :crawl;
 
 -- name: lagging
 -- Living sessions that have not yet seen a control version; their liveness is checked by the caller.
@@ -137,6 +141,9 @@ SELECT w.id, json_extract(j.value, '$[0]'), json_extract(j.value, '$[1]') FROM w
 -- name: robots
 SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE origin = ?2 AND host = ?1;
 
+-- name: robots_of_host
+SELECT origin, host, access, status, body, expires_at, failures, detail, fetched_at FROM robots WHERE host = ? ORDER BY origin LIMIT ?;
+
 -- name: host
 SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, addresses, cnames FROM hosts WHERE host = ?;
 
@@ -160,6 +167,18 @@ SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND 
 FROM queues q LEFT JOIN hosts h ON h.host = q.host
   LEFT JOIN robots r ON r.host = q.host AND r.origin = (SELECT origin FROM robots WHERE host = q.host ORDER BY fetched_at DESC, origin LIMIT 1)
 WHERE q.crawl = :crawl AND q.host > :after ORDER BY q.host LIMIT :limit;
+
+-- name: last_host
+-- The so manieth host behind another one.
+SELECT host FROM hosts WHERE host > :after ORDER BY host LIMIT 1 OFFSET :rows_max - 1;
+
+-- name: all_hosts
+-- Between two names; without `text` all pass.
+SELECT h.host, h.next_at, h.delay_ms, h.requests, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.addresses, h.cnames,
+  r.version, r.access
+FROM (SELECT * FROM hosts WHERE host > :after AND host <= :last AND instr(host, :text) ORDER BY host LIMIT :limit) h
+  LEFT JOIN robots r ON r.host = h.host AND r.origin = (SELECT origin FROM robots WHERE host = h.host ORDER BY fetched_at DESC, origin LIMIT 1)
+ORDER BY h.host;
 
 -- name: workers
 SELECT w.id, w.name, w.pid, w.version, w.started_at, w.seen_at, (SELECT count(*) FROM partitions WHERE owner = w.id), w.flush_seq, w.in_flight,

@@ -146,7 +146,7 @@ UPDATE crawls SET urls_granted = urls_granted + ?1, limited_by = iif(?2, 'max_ur
 UPDATE crawls SET state = 'ending', reason = ?1, limited_by = ?2, control = (SELECT version + 1 FROM control) WHERE id = ?3 AND state IN ('running', 'paused');
 
 -- name: open_crawls
-SELECT id, state, reason FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted;
+SELECT id, state, reason, json_extract(settings, '$.limits.max_pages') IS NOT NULL FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted;
 
 -- name: bump_control
 UPDATE control SET version = version + 1;

@@ -1,0 +1,13 @@
+"""`nephila openapi`: what the API is, for programs that make clients of it. The web UI's is made so."""
+
+import json
+
+import typer
+
+
+def openapi() -> None:
+    """Print the OpenAPI description of the API that `serve` has; nothing is opened or started."""
+    # Here, because no other verb needs FastAPI, and it takes 0.4 s to load.
+    from nephila.api.app import described
+
+    typer.echo(json.dumps(described(), indent=1))

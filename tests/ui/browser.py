@@ -1,0 +1,81 @@
+"""A real Chromium, of the system: Playwright drives it. What a page complains about is kept."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+WAIT_MS = 20_000
+DESK = (1280, 800)
+PHONE = (390, 844)
+# The software renderer: a machine without a screen has no other WebGL.
+ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
+# A browser says so of every answer that is no success; the screens say it better.
+EXPECTED = ("Failed to load resource", "WebSocket connection to", "GPU stall due to ReadPixels")
+UI = Path(__file__).parents[2] / "src" / "nephila" / "ui" / "index.html"
+
+expect.set_options(timeout=WAIT_MS)
+
+
+def chromium_path() -> str | None:
+    named = os.environ.get("NEPHILA_CHROMIUM")
+    return named or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def what_is_missing() -> str | None:
+    if chromium_path() is None:
+        return "needs Chromium: install the package chromium, or name the program in NEPHILA_CHROMIUM"
+    if not UI.exists():
+        return "needs the built UI: make ui"
+    return None
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Complaints:
+    """Errors of scripts, violations of the Content-Security-Policy, requests to other places."""
+
+    origin: str
+    found: list[str] = field(default_factory=list)
+
+    def listen(self, page: Page) -> None:
+        page.on("pageerror", lambda error: self.found.append(f"error: {error}"))
+        page.on("console", self._console)
+        page.on("request", lambda request: self._asked(request.url))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(EXPECTED):
+            self.found.append(f"console: {message.text}")
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith((self.origin, "data:", "blob:", "about:")):
+            self.found.append(f"asked elsewhere: {url}")
+
+
+def new_context(
+    browser: Browser, base: str, *, theme: str = "light", size: tuple[int, int] = DESK, still: bool = True
+) -> BrowserContext:
+    context = browser.new_context(
+        base_url=base,
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if theme == "dark" else "light",
+        reduced_motion="reduce" if still else "no-preference",
+        timezone_id="Europe/Vienna",
+        locale="en-GB",
+    )
+    context.set_default_timeout(WAIT_MS)
+    return context

@@ -1,0 +1,64 @@
+import { Link } from "react-router";
+import type { CrawlState, Worker } from "../../api/types";
+import { Panel } from "../../look/Panel";
+import { Loading } from "../../look/States";
+import { count, rate } from "../../words/format";
+
+/** The workers that live; each serves all crawls that run. */
+export function Crew({ workers, state }: { workers: readonly Worker[] | undefined; state: CrawlState }) {
+  const all = (
+    <Link to="/workers" className="link">
+      All workers
+    </Link>
+  );
+  if (!workers) {
+    return (
+      <Panel title="Workers" actions={all}>
+        <Loading what="workers" />
+      </Panel>
+    );
+  }
+  if (workers.length === 0) {
+    return (
+      <Panel title="Workers" actions={all}>
+        <NoCrew needed={state === "running" || state === "ending"} />
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="Workers" actions={all} flush>
+      <table className="grid-table">
+        <thead>
+          <tr>
+            <th scope="col">Worker</th>
+            <th scope="col" className="text-right">
+              Rate
+            </th>
+            <th scope="col" className="text-right">
+              In flight
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {workers.map((worker) => (
+            <tr key={worker.id}>
+              <td className="font-mono">{worker.name}</td>
+              <td className="number">{rate(worker.vitals.pages_per_s)}</td>
+              <td className="number">{count(worker.in_flight)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
+
+function NoCrew({ needed }: { needed: boolean }) {
+  if (!needed) return <p className="text-dim">No worker lives; none is needed now.</p>;
+  return (
+    <p className="text-warn">
+      No worker lives, so nothing moves. Add some under Workers, or run{" "}
+      <code className="font-mono">nephila worker</code>.
+    </p>
+  );
+}

@@ -1,0 +1,67 @@
+/** How a crawl stands: the live message where there is one, else what its record says. */
+import type { CrawlDetail, CrawlState, Progress, UrlState } from "../../api/types";
+import { isOver } from "../../words/states";
+
+/** A crawl whose processes were killed says that it runs; its record knows better. */
+export function stateOf(detail: CrawlDetail, progress: Progress | null): CrawlState {
+  if (!progress) return detail.status;
+  const killed = progress.state === "running" && detail.status === "paused" && progress.workers.length === 0;
+  return killed ? "paused" : progress.state;
+}
+
+export type Standing = Pick<
+  Progress,
+  | "state"
+  | "reason"
+  | "limited_by"
+  | "total"
+  | "queued"
+  | "in_progress"
+  | "failed"
+  | "requests"
+  | "retries"
+  | "bytes"
+  | "rate"
+  | "eta_seconds"
+  | "bounded_by"
+  | "resting"
+  | "waiting"
+  | "active_ms"
+  | "errors"
+> & { ended: number; states: Partial<Record<UrlState, number>> };
+
+export function standingOf(detail: CrawlDetail, progress: Progress | null): Standing {
+  const state = stateOf(detail, progress);
+  if (progress) {
+    const { queued, in_progress } = progress;
+    return {
+      ...progress,
+      state,
+      reason: progress.reason || detail.reason,
+      ended: progress.total - queued - in_progress,
+      states: { ...progress.states, queued, in_progress },
+    };
+  }
+  const { pending, in_progress, total } = detail;
+  return {
+    ...detail,
+    state,
+    queued: pending,
+    ended: total - pending - in_progress,
+    rate: null,
+    eta_seconds: null,
+    bounded_by: null,
+    resting: null,
+    waiting: "",
+  };
+}
+
+/** The actions that fit a state. */
+export function fitting(state: CrawlState) {
+  return {
+    pause: state === "running",
+    resume: state === "paused",
+    cancel: state === "running" || state === "paused",
+    tune: !isOver(state) && state !== "ending",
+  };
+}

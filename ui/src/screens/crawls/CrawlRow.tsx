@@ -1,0 +1,114 @@
+import type { KeyboardEvent, MouseEvent } from "react";
+import { Link, useNavigate } from "react-router";
+import type { Crawl } from "../../api/types";
+import { StateBar } from "../../look/Bars";
+import { Button } from "../../look/Button";
+import { Moment } from "../../look/Moment";
+import { UrlText } from "../../look/UrlText";
+import { CrawlWord } from "../../look/Word";
+import { bytes, count, duration } from "../../words/format";
+import { isOver } from "../../words/states";
+import { errorsOf, moreSeeds, progressOf, reasonOf } from "./list";
+import { PaceCells } from "./PaceCells";
+
+interface Props {
+  crawl: Crawl;
+  left: boolean; // held in place although the list has it no more
+  live: boolean; // its rate and end are asked for
+  onPurge: ((crawl: Crawl) => void) | null;
+}
+
+/** A click on a link or button is theirs, and marking text is no click. */
+function opens(event: MouseEvent<HTMLElement>): boolean {
+  const target = event.target instanceof Element ? event.target : null;
+  return !target?.closest("a, button") && !window.getSelection()?.toString();
+}
+
+export function CrawlRow({ crawl, left, live, onPurge }: Props) {
+  const navigate = useNavigate();
+  const to = `/crawls/${crawl.id}`;
+  const errors = errorsOf(crawl);
+  const pressed = (event: KeyboardEvent<HTMLElement>) => {
+    if (event.key === "Enter" && event.target === event.currentTarget) navigate(to);
+  };
+  return (
+    <tr
+      tabIndex={0}
+      onKeyDown={pressed}
+      onClick={(event) => opens(event) && navigate(to)}
+      className="cursor-pointer outline-offset-[-2px]"
+    >
+      <td className="number">
+        <Link to={to} className="link">
+          {crawl.id}
+        </Link>
+      </td>
+      <td className="w-full max-w-0">
+        <Root crawl={crawl} />
+      </td>
+      <td>{left ? <span className="text-dim whitespace-nowrap">left this list</span> : <State crawl={crawl} />}</td>
+      <td>
+        <Ended crawl={crawl} />
+      </td>
+      <PaceCells crawl={crawl.id} live={live && !left} running={crawl.status === "running" && !left} />
+      <td>
+        <Moment at={crawl.created_at} relative />
+      </td>
+      <td className="number whitespace-nowrap">{duration(crawl.active_ms)}</td>
+      <td className="number whitespace-nowrap">{bytes(crawl.bytes)}</td>
+      <td className="number" title={errors.kinds}>
+        {count(errors.all)}
+      </td>
+      <td className="w-16 py-0.5!">
+        {onPurge && isOver(crawl.status) && !left && (
+          <Button
+            kind="quiet"
+            aria-label={`Delete crawl ${crawl.id}`}
+            className="py-0! font-normal"
+            onClick={() => onPurge(crawl)}
+          >
+            Delete
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Root({ crawl }: { crawl: Crawl }) {
+  return (
+    <div className="flex gap-2">
+      <div className="min-w-0">
+        <UrlText url={crawl.root_url} />
+      </div>
+      {crawl.seeds_count > 1 && (
+        <span className="shrink-0 text-dim" title={crawl.seeds.join("\n")}>
+          {moreSeeds(crawl.seeds_count)}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function State({ crawl }: { crawl: Crawl }) {
+  const reason = reasonOf(crawl);
+  return (
+    <div className="w-28">
+      <CrawlWord state={crawl.status} />
+      {reason && (
+        <div className="truncate text-dim" title={reason}>
+          {reason}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Ended({ crawl }: { crawl: Crawl }) {
+  return (
+    <div className="flex w-40 flex-col gap-1">
+      <span className="truncate font-mono tabular-nums">{progressOf(crawl)}</span>
+      <StateBar counts={crawl.states} thin />
+    </div>
+  );
+}

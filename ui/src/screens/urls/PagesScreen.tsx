@@ -1,0 +1,12 @@
+import type { UrlRow, UrlState } from "../../api/types";
+import { Listing } from "./list/Listing";
+import { mayBeHtml } from "./safe";
+
+const VISITED: UrlState[] = ["visited"];
+
+const tabOf = (row: UrlRow) => (mayBeHtml(row.content_type) ? "rendering" : "source");
+
+/** What a crawl has archived: a row opens the page itself. */
+export function PagesScreen() {
+  return <Listing view="pages" title="Pages" states={VISITED} tabOf={tabOf} />;
+}

@@ -1,0 +1,104 @@
+import { keepPreviousData } from "@tanstack/react-query";
+import { api, LIVE_MS } from "../../../api/client";
+import type { Explanation } from "../../../api/types";
+import { Failure, Loading } from "../../../look/States";
+import { GoodWord } from "../../../look/Word";
+import { count, words } from "../../../words/format";
+import { OPEN } from "../../../words/states";
+import { HostParts } from "./HostParts";
+import { Chain, Fact, Facts, Part } from "./Parts";
+import { RobotsPart } from "./RobotsPart";
+
+/** The decisions about a URL, from the sentence to everything it rests on. */
+export function Why({ crawl, url }: { crawl: string; url: string }) {
+  const { data, error, refetch, dataUpdatedAt } = api.useQuery(
+    "get",
+    "/api/v1/crawls/{crawl}/explain",
+    { params: { path: { crawl }, query: { url } } },
+    {
+      placeholderData: keepPreviousData,
+      refetchInterval: ({ state }) => (state.data?.row && OPEN.has(state.data.row.state) ? LIVE_MS : false),
+    },
+  );
+  if (!data) return error ? <Failure error={error} what="No explanation" retry={refetch} /> : <Loading what="why" />;
+  return <Trail known={data as Explanation} at={dataUpdatedAt} />; // the client's types lose that pairs are pairs
+}
+
+function Trail({ known, at }: { known: Explanation; at: number }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-title break-words">{known.verdict}</p>
+      <Found known={known} />
+      {known.redirects.length > 0 && (
+        <Part title="Where it leads">
+          <Chain label="Redirects" urls={known.redirects} />
+        </Part>
+      )}
+      <Rules rules={known.rules} />
+      {known.robots && <RobotsPart robots={known.robots} at={at} />}
+      <HostParts known={known} at={at} />
+      <Refusals refusals={known.refusals} />
+    </div>
+  );
+}
+
+function Found({ known: { row, parents } }: { known: Explanation }) {
+  if (!row) return null;
+  return (
+    <Part title="How it was found" note={parents.length ? "from the page that links to it, up to the seed" : ""}>
+      {parents.length ? <Chain label="Parents" urls={parents} /> : <p>It is a seed: nothing led to it.</p>}
+      <Facts>
+        <Fact name="depth">{count(row.depth)}</Fact>
+        <Fact name="link as seen">
+          {row.raw_url && row.raw_url !== row.url && <span className="font-mono break-all">{row.raw_url}</span>}
+        </Fact>
+      </Facts>
+    </Part>
+  );
+}
+
+function Rules({ rules }: { rules: Explanation["rules"] }) {
+  return (
+    <Part title="Rules" note="the first refusal ends the questions">
+      <table className="grid-table">
+        <thead>
+          <tr>
+            <th scope="col">Rule</th>
+            <th scope="col">Verdict</th>
+            <th scope="col">Detail</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rules.map(({ rule, passed, detail }) => (
+            <tr key={rule}>
+              <td>{rule}</td>
+              <td>
+                {passed === null ? (
+                  <span className="text-dim">not asked</span>
+                ) : (
+                  <GoodWord good={passed} yes="passed" no="refused" />
+                )}
+              </td>
+              <td className="break-words text-dim">{passed === null ? "" : detail}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Part>
+  );
+}
+
+function Refusals({ refusals }: { refusals: Explanation["refusals"] }) {
+  if (!refusals.length) return null;
+  return (
+    <Part title="Links to this host that were refused">
+      <Facts>
+        {refusals.map(([reason, times]) => (
+          <Fact key={reason} name={words(reason)}>
+            <span className="font-mono tabular-nums">{count(times)}</span>
+          </Fact>
+        ))}
+      </Facts>
+    </Part>
+  );
+}

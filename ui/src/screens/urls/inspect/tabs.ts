@@ -1,0 +1,23 @@
+export const TABS = [
+  { id: "why", text: "Why" },
+  { id: "answer", text: "Answer" },
+  { id: "links", text: "Links" },
+  { id: "source", text: "Source" },
+  { id: "rendering", text: "Rendering" },
+] as const;
+
+export type TabId = (typeof TABS)[number]["id"];
+
+const FIRST: TabId = "why";
+
+export function tabOf(search: URLSearchParams): TabId {
+  return TABS.find(({ id }) => id === search.get("tab"))?.id ?? FIRST;
+}
+
+/** The first is what an address without a word about it means. */
+export function withTab(before: URLSearchParams, tab: TabId): URLSearchParams {
+  const after = new URLSearchParams(before);
+  if (tab === FIRST) after.delete("tab");
+  else after.set("tab", tab);
+  return after;
+}

@@ -1,0 +1,37 @@
+import { Button } from "../../../look/Button";
+import { count, many } from "../../../words/format";
+import { atFirst, FIRST_PAGE, nextPage, previousPage, type UrlsQuery } from "./query";
+
+interface Props {
+  query: UrlsQuery;
+  rows: number;
+  next: number | null;
+  onGo: (query: UrlsQuery) => void;
+}
+
+/** How many match is not known, so it is not said. */
+function where({ sort, after, offset }: UrlsQuery, rows: number): string {
+  if (sort !== "id" && rows) return `${count(offset + 1)} to ${count(offset + rows)}`;
+  return `page ${count(after.length + 1)}, ${many(rows, "URL")}`;
+}
+
+export function Pager({ query, rows, next, onGo }: Props) {
+  const first = atFirst(query);
+  return (
+    <nav aria-label="Pages of the list" className="flex flex-wrap items-center gap-2">
+      <Button disabled={first} onClick={() => onGo({ ...query, ...FIRST_PAGE })}>
+        First
+      </Button>
+      <Button disabled={first} onClick={() => onGo(previousPage(query))}>
+        Previous
+      </Button>
+      <Button disabled={next === null} onClick={() => next !== null && onGo(nextPage(query, next))}>
+        Next
+      </Button>
+      <span className="text-dim tabular-nums">
+        {where(query, rows)}
+        {next === null && rows > 0 && !first ? ", the last" : ""}
+      </span>
+    </nav>
+  );
+}
