@@ -26,9 +26,9 @@ serve: $(VENV)/ready ## serve API, web UI and workers: make serve [ARGS="--port 
 
 ui: $(UI) ## build the web UI into the package
 
-# More than the cores: tests of a cluster wait most of their time, for leases that run out and servers that come back.
+# More than the cores: tests of a cluster and of a browser wait most of their time.
 test: $(VENV)/dev-ready $(UI) ## run every test
-	$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $$(( $$(nproc) + 2 )) --dist loadgroup $(ARGS)
 
 shots: $(VENV)/dev-ready $(UI) ## picture every screen, light and dark, into docs/screens (needs Chromium)
 	$(BIN)/python -m tests.ui.shots $(ARGS)

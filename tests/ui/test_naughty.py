@@ -45,6 +45,7 @@ PAYLOADS = (
 )
 SCREENS = ("", "/urls", "/pages", "/graph?kind=links", "/hosts")
 COUNT = 500
+INSPECTED = 10  # by all its tabs
 
 
 def naughty() -> list[str]:
@@ -85,7 +86,7 @@ def test_nothing_runs(nephila: Command, web: TestWeb, visit: Open) -> None:
             expect(tab.get_by_role("heading", level=1)).to_be_visible()
             tab.wait_for_load_state("networkidle")
             nothing_ran(tab)
-        rows = client.get(f"{V1}/crawls/{crawl}/urls", params={"limit": 30}).json()["urls"]
+        rows = client.get(f"{V1}/crawls/{crawl}/urls", params={"limit": INSPECTED}).json()["urls"]
         tab = visit(url, f"/crawls/{crawl}/urls")
         for row in rows:
             for part in ("why", "answer", "links", "source", "rendering"):

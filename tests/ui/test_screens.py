@@ -1,12 +1,11 @@
 """What is true of every screen: it opens by its address, passes axe in both themes, fits a desk and a phone."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import expect
 
 from tests.ui.browser import DESK, PHONE
 from tests.ui.conftest import Open
@@ -16,9 +15,6 @@ from tests.ui.screens import SCREENS, Screen
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 LOAD_BYTES_MAX = 250_000
-SIZES = {"desk": DESK, "phone": PHONE}
-
-screens = pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
 
 
 @pytest.fixture
@@ -28,62 +24,50 @@ def names(finished: Place, client: httpx.Client) -> dict[str, str]:
     return {"crawl": str(finished.crawl), "url": str(found["id"]), "host": found["host"]}
 
 
-def opened(visit: Open, place: Place, screen: Screen, names: dict[str, str], **options: Any) -> Page:
-    page = visit(place.url, screen.path.format(**names), **options)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    if screen.heading:
-        expect(page.get_by_role("heading", level=1)).to_contain_text(screen.heading)
+def shown(tab: Tab, screen: Screen, names: dict[str, str]) -> None:
+    expect(tab.get_by_role("heading", level=1)).to_contain_text(screen.heading)
     if screen.shows:
-        expect(page.get_by_text(screen.shows.format(**names)).first).to_be_visible()
-    return page
+        expect(tab.get_by_text(screen.shows.format(**names)).first).to_be_visible()
 
 
-@screens
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(screen: Screen, theme: str, visit: Open, finished: Place, names: dict[str, str]) -> None:
-    page = opened(visit, finished, screen, names, theme=theme)
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    lines = [
+def faults(tab: Tab) -> list[str]:
+    found = tab.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
         f"{violation['id']}: {node['html'][:200]} -- {node['failureSummary']}"
         for violation in found["violations"]
         for node in violation["nodes"]
     ]
-    assert lines == []
 
 
-@screens
-@pytest.mark.parametrize("size", SIZES)
-def test_it_fits(screen: Screen, size: str, visit: Open, finished: Place, names: dict[str, str]) -> None:
+def too_wide(tab: Tab, size: tuple[int, int]) -> int:
     """Wide things scroll in boxes of their own."""
-    page = opened(visit, finished, screen, names, size=SIZES[size])
-    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0
+    tab.set_viewport_size({"width": size[0], "height": size[1]})
+    return int(tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
-@screens
-def test_it_survives_a_reload(screen: Screen, visit: Open, finished: Place, names: dict[str, str]) -> None:
-    page = opened(visit, finished, screen, names)
-    before = page.url
-    page.reload()
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    if screen.shows:
-        expect(page.get_by_text(screen.shows.format(**names)).first).to_be_visible()
-    assert page.url == before
-
-
-@screens
-def test_the_same_can_be_had_as_json(
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
+def test_every_screen(
     screen: Screen, visit: Open, finished: Place, names: dict[str, str], client: httpx.Client
 ) -> None:
-    page = opened(visit, finished, screen, names)
-    links = page.get_by_role("link", name="JSON", exact=True)
-    expect(links.first).to_be_visible()
-    path = links.first.get_attribute("href")
-    assert path is not None
-    answer = client.get(path)
-    assert answer.status_code == 200
-    json.loads(answer.text)
+    """Axe finds nothing in either theme, it fits a phone and a desk, survives a reload, and is there as JSON."""
+    tab = visit(finished.url, screen.path.format(**names))
+    shown(tab, screen, names)
+    tab.evaluate(AXE.read_text())
+    assert faults(tab) == []
+    tab.get_by_role("button", name="Dark", exact=True).click()
+    expect(tab.locator("html")).to_have_attribute("data-theme", "dark")
+    assert faults(tab) == []
+    path = tab.get_by_role("link", name="JSON", exact=True).first.get_attribute("href")
+    assert path is not None and isinstance(client.get(path).raise_for_status().json(), dict)
+    before = tab.url
+    tab.reload()
+    shown(tab, screen, names)
+    assert tab.url == before
+    expect(tab.locator("html")).to_have_attribute("data-theme", "dark")
+    assert too_wide(tab, PHONE) <= 0
+    tab.evaluate(AXE.read_text())
+    assert faults(tab) == []
+    assert too_wide(tab, DESK) <= 0
 
 
 @pytest.mark.requirement("U-07")
