@@ -29,6 +29,17 @@ KINDS = ("sqlite", "postgres")
 START_SECONDS = 20.0
 NO_UI = Path("/nonexistent")  # whether one is built here must not matter
 V1 = "/api/v1"
+WORDS_001 = (  # of document 001, in every message about a crawl
+    "crawl_id",
+    "status",
+    "total",
+    "completed",
+    "pending",
+    "in_progress",
+    "failed",
+    "root_url",
+    "requested_depth",
+)
 
 
 @dataclass(slots=True)

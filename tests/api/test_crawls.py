@@ -11,7 +11,7 @@ from nephila.api.schemas import Limits
 from nephila.frontier.store import UrlRow
 from nephila.models import CrawlState, UrlState
 from nephila.profiles import LimitSettings
-from tests.api.served import V1, Served
+from tests.api.served import V1, WORDS_001, Served
 
 SEEDS = {"seeds": ["https://example.com/", "example.org"]}
 
@@ -177,16 +177,5 @@ def test_progress_has_the_words_of_the_crawl(api: Served, client: httpx.Client) 
     api.store.catalog.attend(api.crawl.id)
     progress = client.get(f"{V1}/crawls/{api.crawl.id}/progress").json()
     crawl = client.get(f"{V1}/crawls/{api.crawl.id}").json()
-    shared = (
-        "crawl_id",
-        "status",
-        "total",
-        "completed",
-        "pending",
-        "in_progress",
-        "failed",
-        "root_url",
-        "requested_depth",
-    )
-    assert {name: progress[name] for name in shared} == {name: crawl[name] for name in shared}
+    assert {name: progress[name] for name in WORDS_001} == {name: crawl[name] for name in WORDS_001}
     assert (progress["total"], progress["completed"], progress["failed"], progress["final"]) == (6, 4, 1, False)

@@ -20,39 +20,17 @@ from nephila.frontier.store import WorkerInfo
 from nephila.models import CrawlState
 from nephila.worker.worker import Worker
 from tests.api.faced import Face, faced
-from tests.e2e.harness import STORES, Place, close
+from tests.api.served import WORDS_001
+from tests.e2e.harness import Place, close
 from tests.site.fixtures import OTHER_HOST, html
 from tests.site.server import Page, TestWeb
 
 CRAWLS = "/api/v1/crawls"
-MESSAGE = {
-    "crawl_id",
-    "status",
-    "total",
-    "completed",
-    "pending",
-    "in_progress",
-    "failed",
-    "root_url",
-    "requested_depth",
-}
+MESSAGE = set(WORDS_001)
 # A crawl of the test web: loopback is permitted and may be hurried.
 OWN = {"fetch.allow_private": True, "polite.floor_ms": 0, "retry.max": 0}
 START_SECONDS_MAX = 10.0
 END_SECONDS_MAX = 60.0
-
-
-@pytest.fixture(params=STORES)
-def face(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Face]:
-    with faced(request.param, tmp_path) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
-    """Without a crawl, for all tests that make none."""
-    with faced("sqlite", tmp_path_factory.mktemp("bare")) as made:
-        yield made
 
 
 @contextmanager

@@ -3,9 +3,7 @@
 import csv
 import hashlib
 import io
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -29,32 +27,13 @@ from nephila.frontier.store import Batch, ErrorNote, Vitals, WorkerInfo, WorkerR
 from nephila.models import CrawlState
 from nephila.profiles import ScopeMode
 from nephila.wiring import open_frontier
-from tests.api.faced import Face, faced
-from tests.e2e.harness import STORES, close
+from tests.api.faced import Face
+from tests.e2e.harness import close
 from tests.site.fixtures import html
 from tests.site.server import Page, TestWeb
 
 SEED = "https://example.com/"
 UNKNOWN = "00000000-0000-0000-0000-000000000000"
-
-
-@pytest.fixture(params=STORES)
-def face(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Face]:
-    with faced(request.param, tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def embedded(tmp_path: Path) -> Iterator[Face]:
-    with faced("sqlite", tmp_path) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
-    """Without a job, for all tests that make none."""
-    with faced("sqlite", tmp_path_factory.mktemp("bare")) as made:
-        yield made
 
 
 def submit(face: Face, *seeds: str, **wishes: Any) -> str:

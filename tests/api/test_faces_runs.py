@@ -30,7 +30,6 @@ from nephila.profiles import RedirectMode, crawl_settings
 from nephila.wiring import Store
 from tests.api.faced import Face, faced
 from tests.api.served import served
-from tests.e2e.harness import STORES
 from tests.site.fixtures import OTHER_HOST, html, moved
 from tests.site.server import Page, TestWeb
 from tests.unit.control.filled import Filled, fill
@@ -56,25 +55,6 @@ OTHERS = {
     "maxRetries": 0,
 }
 ECHOED = ("id", "seed_url", "normalized_seed_url", "allowed_hosts", "run_config", "root_url")
-
-
-@pytest.fixture(params=STORES)
-def face(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Face]:
-    with faced(request.param, tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def embedded(tmp_path: Path) -> Iterator[Face]:
-    with faced("sqlite", tmp_path) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
-    """Without a run, for all tests that make none."""
-    with faced("sqlite", tmp_path_factory.mktemp("bare")) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -21,18 +21,8 @@ from nephila.frontier.operators import Access
 from nephila.models import CrawlState
 from tests import postgres
 from tests.api.live_server import SEED, LiveServer, live_server, settings_of
+from tests.api.served import WORDS_001
 
-FIELDS_001 = (
-    "crawl_id",
-    "status",
-    "total",
-    "completed",
-    "pending",
-    "in_progress",
-    "failed",
-    "root_url",
-    "requested_depth",
-)
 CLIENTS = 50
 WAIT_SECONDS = 20.0
 
@@ -84,7 +74,7 @@ async def test_a_message_has_the_fields_of_001_and_the_whole_snapshot(server: Li
     crawl = server.crawl()
     async with connect(server.ws(crawl.id)) as client:
         first, second = json.loads(await client.recv()), json.loads(await client.recv())
-    assert {name: first[name] for name in FIELDS_001} == {
+    assert {name: first[name] for name in WORDS_001} == {
         "crawl_id": crawl.uuid,
         "status": "running",
         "total": 1,
@@ -137,7 +127,7 @@ async def test_a_deleted_crawl_ends_its_streams(sqlite: LiveServer) -> None:
     assert client.close_code == live.NOT_FOUND.code
 
 
-@pytest.mark.requirement("L-05")
+@pytest.mark.requirement("L-05", "U-06")
 async def test_events_tell_the_same_and_end_with_a_mark(server: LiveServer) -> None:
     crawl = server.crawl()
     async with httpx.AsyncClient() as http, http.stream("GET", server.events(crawl.id)) as response:
@@ -147,7 +137,7 @@ async def test_events_tell_the_same_and_end_with_a_mark(server: LiveServer) -> N
         await completing
     told = json.loads(last["data"])
     assert {event["event"] for event in (*before, last)} == {"snapshot"}
-    assert told["final"] and told["status"] == "completed" and set(FIELDS_001) <= told.keys()
+    assert told["final"] and told["status"] == "completed" and set(WORDS_001) <= told.keys()
     assert [event.get("id") for event in (*before, last)] == [None] * len(before) + [live.FINAL_EVENT_ID]
 
 

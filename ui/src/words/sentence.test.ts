@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sentence } from "./sentence";
-
-type Facts = Parameters<typeof sentence>[0];
+import { type Facts, sentence } from "./sentence";
 
 const RUNNING: Facts = {
   state: "running",

@@ -1,7 +1,8 @@
 import type { Progress } from "../api/types";
 import { count, duration, many, rate, words } from "./format";
 
-type Facts = Pick<
+/** What the sentence is made of. */
+export type Facts = Pick<
   Progress,
   | "state"
   | "reason"
@@ -16,6 +17,16 @@ type Facts = Pick<
   | "waiting"
   | "active_ms"
 >;
+
+/** What bounds the end of a crawl. */
+export function boundWords({ host, delay_ms, queued }: NonNullable<Facts["bounded_by"]>): string {
+  return `bounded by ${host} (${duration(delay_ms)} delay, ${count(queued)} queued)`;
+}
+
+/** Which host is asked first when all of them rest. */
+export function restWords({ host, in_ms, reason }: NonNullable<Facts["resting"]>): string {
+  return `${host} is next in ${duration(in_ms)}${reason ? ` (${reason})` : ""}`;
+}
 
 /** The one sentence of a crawl: how far, how fast, when it ends and what bounds that. */
 export function sentence(facts: Facts): string {
@@ -38,16 +49,10 @@ export function sentence(facts: Facts): string {
       return `Ending: ${far} done.`;
   }
   if (facts.waiting) return `${far}; waiting: ${facts.waiting}.`;
-  if (facts.resting) {
-    const { host, in_ms, reason } = facts.resting;
-    return `${far}; every host rests, ${host} is next in ${duration(in_ms)}${reason ? ` (${reason})` : ""}.`;
-  }
+  if (facts.resting) return `${far}; every host rests, ${restWords(facts.resting)}.`;
   const parts = [far];
   if (facts.rate != null) parts.push(rate(facts.rate));
   if (facts.eta_seconds != null) parts.push(`done in about ${duration(facts.eta_seconds * 1000)}`);
-  const bound = facts.bounded_by;
-  const why = bound
-    ? `; bounded by ${bound.host} (${duration(bound.delay_ms)} delay, ${count(bound.queued)} queued)`
-    : "";
+  const why = facts.bounded_by ? `; ${boundWords(facts.bounded_by)}` : "";
   return `${parts.join(", ")}${why}.`;
 }

@@ -80,10 +80,7 @@ def get_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> PageView:
 )
 def get_raw_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
     """The decoded body, byte for byte; its type is in X-Archived-Content-Type."""
-    with shared.pool.use() as store:
-        found = crawl_named(store, crawl)
-        row = url_of(store, found, url_id)
-    _, body = _answer(shared, row, found.settings)
+    row, _, body = _archived(shared, crawl, url_id)
     kind = (row.content_type or "").encode("ascii", "replace").decode()
     headers = SANDBOX | {"X-Archived-Content-Type": "".join(filter(str.isprintable, kind))}
     return Response(body, media_type="application/octet-stream", headers=headers)
@@ -96,10 +93,7 @@ def get_raw_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
 )
 def get_rendered_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
     """The page as a browser shows it without scripts and without the network, in a sandbox."""
-    with shared.pool.use() as store:
-        found = crawl_named(store, crawl)
-        row = url_of(store, found, url_id)
-    response, body = _answer(shared, row, found.settings)
+    row, response, body = _archived(shared, crawl, url_id)
     text, _ = shown_text(body, response)
     if text is None or not is_html(row.content_type, body):
         raise Problem(404, f"{row.url} is no HTML page: /page/raw has its bytes", code="not_html")
@@ -115,6 +109,13 @@ def get_page_ticket(request: Request, shared: Shared, crawl: CrawlRef, url_id: U
     number = str(found.id)
     path = request.app.url_path_for("get_rendered_page", crawl=number, url_id=row.id)
     return TicketView(path=f"{path}?ticket={shared.tickets.issue(number, row.id)}")
+
+
+def _archived(shared: Services, crawl: str, url_id: int) -> tuple[UrlRow, ArchivedResponse, bytes]:
+    with shared.pool.use() as store:
+        found = crawl_named(store, crawl)
+        row = url_of(store, found, url_id)
+    return row, *_answer(shared, row, found.settings)
 
 
 def _answer(shared: Services, row: UrlRow, settings: CrawlSettings) -> tuple[ArchivedResponse, bytes]:

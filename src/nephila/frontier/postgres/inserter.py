@@ -6,34 +6,18 @@ from collections.abc import Iterable, Sequence
 from nephila.frontier.columns import storable
 from nephila.frontier.postgres.arrays import Blobs, Ints, Texts
 from nephila.frontier.postgres.connection import Cursor
+from nephila.frontier.remembered import Remembered
 from nephila.frontier.statements import statements
 from nephila.models import Child, Refusal
 from nephila.urls.identity import partition_of
 
 SQL = statements("postgres", "worker")
 
-QUEUE_IDS_MAX = 200_000  # (crawl, host) -> queue id: only saves look-ups
-
 Refusals = Counter[tuple[int, str, str]]
 Place = tuple[int, str]  # crawl, host
 
 
-class Inserter:
-    """Remembers the ids of queues. `forget` after a transaction that was rolled back: its ids never existed."""
-
-    def __init__(self) -> None:
-        self._ids: dict[int, dict[str, int]] = {}  # crawl -> host -> queue
-        self._known = 0  # hosts in _ids
-        self._limited: dict[int, bool] = {}  # crawl -> has max_urls, which never changes
-
-    def forget(self) -> None:
-        self._ids.clear()
-        self._known = 0
-        self._limited.clear()
-
-    def ids(self, crawl: int) -> dict[str, int]:
-        return self._ids.setdefault(crawl, {})
-
+class Inserter(Remembered):
     def insert(
         self,
         cursor: Cursor,
@@ -64,18 +48,12 @@ class Inserter:
 
     def find_queues(self, cursor: Cursor, places: Iterable[Place]) -> list[Place]:
         """Learn the ids of these queues; answers the places that have none."""
-        if self._known > QUEUE_IDS_MAX:
-            self.forget()
+        self._make_room()
         missing = [place for place in places if place[1] not in self.ids(place[0])]
         if missing:
             crawls, hosts = Ints(crawl for crawl, _ in missing), Texts(host for _, host in missing)
             self._learn(cursor.execute(SQL["find_queues"], (crawls, hosts)).fetchall())
         return [place for place in missing if place[1] not in self.ids(place[0])]
-
-    def _learn(self, found: Iterable[tuple[int, str, int]]) -> None:
-        for crawl, host, queue in found:
-            self.ids(crawl)[host] = queue
-            self._known += 1
 
     def _create_queues(self, cursor: Cursor, children: Sequence[Child], now: int) -> list[int]:
         """The queues that this transaction made. Another session may make one at the same time: then it is found."""

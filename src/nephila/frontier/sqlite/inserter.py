@@ -9,6 +9,7 @@ from typing import Any
 
 import apsw
 
+from nephila.frontier.remembered import Remembered
 from nephila.frontier.sqlite.connection import ROWS_PER_STATEMENT
 from nephila.frontier.statements import repeated, statements
 from nephila.models import PARTITIONS, Child, Refusal
@@ -16,29 +17,12 @@ from nephila.urls.identity import partition_of
 
 SQL = statements("sqlite", "worker")
 
-QUEUE_IDS_MAX = 200_000  # (crawl, host) -> queue id: only saves look-ups
-
 Refusals = Counter[tuple[int, str, str]]
 Values = tuple[Any, ...]
 _queue = itemgetter(1)
 
 
-class Inserter:
-    """Remembers the ids of queues. `forget` after a transaction that was rolled back: its ids never existed."""
-
-    def __init__(self) -> None:
-        self._ids: dict[int, dict[str, int]] = {}  # crawl -> host -> queue
-        self._known = 0  # hosts in _ids
-        self._limited: dict[int, bool] = {}  # crawl -> has max_urls, which never changes
-
-    def forget(self) -> None:
-        self._ids.clear()
-        self._known = 0
-        self._limited.clear()
-
-    def ids(self, crawl: int) -> dict[str, int]:
-        return self._ids.setdefault(crawl, {})
-
+class Inserter(Remembered):
     def insert(
         self,
         db: apsw.Connection,
@@ -49,8 +33,7 @@ class Inserter:
         refusals: Refusals,
     ) -> int:
         """How many were new. Their queues are due afterwards, or their owners will hear of them."""
-        if self._known > QUEUE_IDS_MAX:
-            self.forget()
+        self._make_room()
         hosts = {child.host for child in children}
         created = self._create_queues(db, crawl, hosts, now)
         rows = self._rows(crawl, children)
@@ -72,8 +55,7 @@ class Inserter:
         missing = hosts.difference(ids)
         if missing:
             found = db.execute(SQL["find_queues"], (crawl, json.dumps(list(missing)))).fetchall()
-            ids.update(found)
-            self._known += len(found)
+            self._learn((crawl, host, queue) for host, queue in found)
         return missing.difference(ids)
 
     def _create_queues(self, db: apsw.Connection, crawl: int, hosts: set[str], now: int) -> set[str]:

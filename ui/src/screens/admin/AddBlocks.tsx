@@ -1,12 +1,12 @@
 import { type FormEvent, useId, useState } from "react";
 import { api, queries } from "../../api/client";
 import { asProblem } from "../../api/problem";
-import { Button } from "../../look/Button";
 import { Field } from "../../look/Field";
 import { notice } from "../../look/Notice";
 import { Panel } from "../../look/Panel";
 import { many } from "../../words/format";
 import { type BlockKind, type Placed, placed, valuesOf, wrongWith } from "./blocks";
+import { FormEnd } from "./FormEnd";
 
 const HELP: Record<BlockKind, string> = {
   domain: "With everything below it: spam.example blocks www.spam.example too. Many at once: one per line.",
@@ -69,16 +69,9 @@ export function AddBlocks() {
             />
           )}
         </Field>
-        {wrong.whole && (
-          <p role="alert" className="text-danger">
-            {wrong.whole}
-          </p>
-        )}
-        <div className="flex justify-end">
-          <Button kind="primary" type="submit" busy={isPending}>
-            {values.length > 1 ? `Block ${values.length}` : "Block"}
-          </Button>
-        </div>
+        <FormEnd wrong={wrong.whole} busy={isPending}>
+          {values.length > 1 ? `Block ${values.length}` : "Block"}
+        </FormEnd>
       </form>
     </Panel>
   );

@@ -4,8 +4,18 @@ import type { Block } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
 import { Confirm } from "../../look/Confirm";
+import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { notice } from "../../look/Notice";
+
+const COLUMNS: readonly Column[] = [
+  { name: "Kind" },
+  { name: "Value" },
+  { name: "Reason" },
+  { name: "By" },
+  { name: "Since" },
+];
+const ACTIONS: Column = { name: "Actions", hidden: true };
 
 export function BlockTable({ blocks, admin }: { blocks: readonly Block[]; admin: boolean }) {
   const [removing, setRemoving] = useState<Block | null>(null);
@@ -13,20 +23,7 @@ export function BlockTable({ blocks, admin }: { blocks: readonly Block[]; admin:
     <>
       <table className="grid-table">
         <caption className="sr-only">Block rules</caption>
-        <thead>
-          <tr>
-            <th scope="col">Kind</th>
-            <th scope="col">Value</th>
-            <th scope="col">Reason</th>
-            <th scope="col">By</th>
-            <th scope="col">Since</th>
-            {admin && (
-              <th scope="col">
-                <span className="sr-only">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
+        <Head columns={admin ? [...COLUMNS, ACTIONS] : COLUMNS} />
         <tbody onKeyDown={moveBetweenRows}>
           {blocks.map((block) => (
             <BlockRow key={block.id} block={block} onRemove={admin ? () => setRemoving(block) : undefined} />

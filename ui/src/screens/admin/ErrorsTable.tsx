@@ -1,33 +1,28 @@
-import type { KeyboardEvent } from "react";
 import { Link, useNavigate } from "react-router";
 import type { ErrorNote } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
+import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { UrlText } from "../../look/UrlText";
 import { count, words } from "../../words/format";
+import { onEnter } from "../onEnter";
 import { inspectorOf } from "./errors";
+
+const COLUMNS: readonly Column[] = [
+  { name: "When" },
+  { name: "Reason" },
+  { name: "URL", width: "w-1/2 min-w-64" },
+  { name: "Detail", width: "w-1/2 min-w-48" },
+  { name: "Tries", number: true },
+  { name: "Crawl" },
+  { name: "Worker" },
+];
 
 export function ErrorsTable({ errors }: { errors: readonly ErrorNote[] }) {
   return (
     <table className="grid-table">
       <caption className="sr-only">Recent errors, the latest first</caption>
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Reason</th>
-          <th scope="col" className="w-1/2 min-w-64">
-            URL
-          </th>
-          <th scope="col" className="w-1/2 min-w-48">
-            Detail
-          </th>
-          <th scope="col" className="number">
-            Tries
-          </th>
-          <th scope="col">Crawl</th>
-          <th scope="col">Worker</th>
-        </tr>
-      </thead>
+      <Head columns={COLUMNS} />
       <tbody onKeyDown={moveBetweenRows}>
         {errors.map((error) => (
           <ErrorRow key={error.id} error={error} />
@@ -40,11 +35,8 @@ export function ErrorsTable({ errors }: { errors: readonly ErrorNote[] }) {
 function ErrorRow({ error }: { error: ErrorNote }) {
   const navigate = useNavigate();
   const inspector = inspectorOf(error);
-  const pressed = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && event.target === event.currentTarget) navigate(inspector);
-  };
   return (
-    <tr tabIndex={0} onKeyDown={pressed}>
+    <tr tabIndex={0} onKeyDown={onEnter(() => navigate(inspector))}>
       <td>
         <Moment at={error.at} relative />
       </td>

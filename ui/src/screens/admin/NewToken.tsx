@@ -4,9 +4,9 @@ import { connection } from "../../api/connection";
 import { asProblem } from "../../api/problem";
 import { keepSecret, secret } from "../../api/secret";
 import type { Access } from "../../api/types";
-import { Button } from "../../look/Button";
 import { Field } from "../../look/Field";
 import { Panel } from "../../look/Panel";
+import { FormEnd } from "./FormEnd";
 
 export interface Made {
   name: string;
@@ -70,16 +70,9 @@ export function NewToken({ first, onMade }: { first: boolean; onMade: (made: Mad
           )}
         </Field>
         <AccessField access={access} fixed={first} wrong={wrong.access} onChange={setChosen} />
-        {wrong.whole && (
-          <p role="alert" className="text-danger">
-            {wrong.whole}
-          </p>
-        )}
-        <div className="flex justify-end">
-          <Button kind="primary" type="submit" busy={isPending}>
-            {first ? "Make the first token" : "Make the token"}
-          </Button>
-        </div>
+        <FormEnd wrong={wrong.whole} busy={isPending}>
+          {first ? "Make the first token" : "Make the token"}
+        </FormEnd>
       </form>
     </Panel>
   );

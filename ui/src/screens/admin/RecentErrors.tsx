@@ -7,10 +7,11 @@ import { Button } from "../../look/Button";
 import { Panel } from "../../look/Panel";
 import { Empty, Failure, Loading } from "../../look/States";
 import { count, many, words } from "../../words/format";
+import { withParameters } from "../address";
 import { ErrorsTable } from "./ErrorsTable";
 import { LIMIT, matchingErrors, newer, reasonsOf } from "./errors";
 import { Filter } from "./Filter";
-import { useTyped, withParameter } from "./useTyped";
+import { useTyped } from "./useTyped";
 
 export function RecentErrors() {
   const { data, error, refetch } = api.useQuery(
@@ -60,7 +61,7 @@ function Filtered({ errors, news }: { errors: ErrorNote[]; news: ReactNode }) {
         <select
           aria-label="Reason"
           value={reason}
-          onChange={(event) => setSearch(withParameter(search, "reason", event.target.value), { replace: true })}
+          onChange={(event) => setSearch(withParameters(search, { reason: event.target.value }), { replace: true })}
           className="input w-auto!"
         >
           <option value="">every reason</option>

@@ -2,6 +2,7 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { api } from "../../api/client";
 import type { Settings } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
+import { type Column, Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { Failure, Loading } from "../../look/States";
 import { AdminOnly } from "./access";
@@ -9,6 +10,14 @@ import { Filter } from "./Filter";
 import { useTyped } from "./useTyped";
 
 type Setting = Settings["process"][number];
+
+const COLUMNS: readonly Column[] = [
+  { name: "Name" },
+  { name: "Value" },
+  { name: "Default" },
+  { name: "From" },
+  { name: "What it does", width: "min-w-64" },
+];
 
 export function ServerSettings() {
   return (
@@ -55,17 +64,7 @@ function SettingsTable({ settings }: { settings: readonly Setting[] }) {
   return (
     <table className="grid-table">
       <caption className="sr-only">Settings of this server</caption>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Value</th>
-          <th scope="col">Default</th>
-          <th scope="col">From</th>
-          <th scope="col" className="min-w-64">
-            What it does
-          </th>
-        </tr>
-      </thead>
+      <Head columns={COLUMNS} />
       <tbody onKeyDown={moveBetweenRows}>
         {settings.map(({ name, value, default: usual, source, help }) => (
           <tr key={name} tabIndex={0}>

@@ -5,9 +5,18 @@ import type { Token } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
 import { Confirm } from "../../look/Confirm";
+import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { notice } from "../../look/Notice";
 import { afterRevoking, inOrder, isMine, living } from "./revoking";
+
+const COLUMNS: readonly Column[] = [
+  { name: "Name" },
+  { name: "Access" },
+  { name: "Made" },
+  { name: "Revoked" },
+  { name: "Actions", hidden: true },
+];
 
 export function TokensTable({ tokens }: { tokens: readonly Token[] }) {
   const [revoking, setRevoking] = useState<Token | null>(null);
@@ -15,17 +24,7 @@ export function TokensTable({ tokens }: { tokens: readonly Token[] }) {
     <>
       <table className="grid-table">
         <caption className="sr-only">Access tokens</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Access</th>
-            <th scope="col">Made</th>
-            <th scope="col">Revoked</th>
-            <th scope="col">
-              <span className="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <Head columns={COLUMNS} />
         <tbody onKeyDown={moveBetweenRows}>
           {inOrder(tokens).map((token) => (
             <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />

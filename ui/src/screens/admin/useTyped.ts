@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
+import { withParameters } from "../address";
 
 const PAUSE_MS = 250;
 
@@ -21,18 +22,10 @@ export function useTyped(name: string): [text: string, type: (text: string) => v
     if (text === sent.current) return;
     const timer = setTimeout(() => {
       sent.current = text;
-      setSearch((before) => withParameter(before, name, text), { replace: true });
+      setSearch((before) => withParameters(before, { [name]: text }), { replace: true });
     }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text, name, setSearch]);
 
   return [text, setText];
-}
-
-/** An empty value is the default: it is left out. */
-export function withParameter(search: URLSearchParams, name: string, value: string): URLSearchParams {
-  const after = new URLSearchParams(search);
-  if (value) after.set(name, value);
-  else after.delete(name);
-  return after;
 }

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { Meter } from "../../look/Bars";
+import { Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { count, percent } from "../../words/format";
 import { type Part, partsOf } from "./breakdown";
@@ -34,15 +35,7 @@ export function BarTable(props: Props) {
   return (
     <Panel title={title} actions={actions} flush>
       <table className="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">{of}</th>
-            <th scope="col" className="text-right">
-              {unit}
-            </th>
-            <th scope="col">Share</th>
-          </tr>
-        </thead>
+        <Head columns={[{ name: of }, { name: unit, number: true }, { name: "Share" }]} />
         <tbody>
           {parts.map((part) => {
             const text = part.rest ? `${part.rest} others` : (say?.(part.name) ?? part.name);

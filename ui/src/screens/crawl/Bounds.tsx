@@ -1,11 +1,20 @@
-import { Link } from "react-router";
 import type { Progress } from "../../api/types";
 import { Meter } from "../../look/Bars";
+import { type Column, Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { count, duration, words } from "../../words/format";
-import { hostPath } from "../hosts/address";
 import { Countdown } from "../hosts/Countdown";
+import { HostLink } from "../hosts/HostLink";
 import { type Bound, boundsOf } from "./needs";
+
+const COLUMNS: readonly Column[] = [
+  { name: "Host" },
+  { name: "Queued", number: true, width: "w-20" },
+  { name: "Delay", number: true, width: "w-18" },
+  { name: "Needs", number: true, width: "w-28", title: "queued times delay: what politeness alone takes" },
+  { name: "Next", number: true, width: "w-18", title: "its next request is allowed in" },
+  { name: "State", width: "w-24" },
+];
 
 interface Props {
   progress: Progress | null;
@@ -28,26 +37,7 @@ export function Bounds({ progress, floorMs, readAt, over }: Props) {
   return (
     <Panel title="What bounds the end" flush>
       <table className="grid-table table-fixed min-w-120">
-        <thead>
-          <tr>
-            <th scope="col">Host</th>
-            <th scope="col" className="w-20 text-right">
-              Queued
-            </th>
-            <th scope="col" className="w-18 text-right">
-              Delay
-            </th>
-            <th scope="col" title="queued times delay: what politeness alone takes" className="w-28 text-right">
-              Needs
-            </th>
-            <th scope="col" title="its next request is allowed in" className="w-18 text-right">
-              Next
-            </th>
-            <th scope="col" className="w-24">
-              State
-            </th>
-          </tr>
-        </thead>
+        <Head columns={COLUMNS} />
         <tbody>
           {bounds.map((bound) => (
             <BoundRow key={bound.host} bound={bound} longest={longest} readAt={readAt} />
@@ -63,9 +53,7 @@ function BoundRow({ bound, longest, readAt }: { bound: Bound; longest: number; r
   return (
     <tr>
       <td>
-        <Link to={hostPath(bound.host)} title={bound.host} className="link block truncate font-mono">
-          {bound.host}
-        </Link>
+        <HostLink host={bound.host} />
       </td>
       <td className="number">{count(bound.queued)}</td>
       <td className="number whitespace-nowrap">{duration(bound.delayMs)}</td>

@@ -1,5 +1,6 @@
 import { Link } from "react-router";
 import type { CrawlState, Worker } from "../../api/types";
+import { Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { Loading } from "../../look/States";
 import { count, rate } from "../../words/format";
@@ -28,17 +29,7 @@ export function Crew({ workers, state }: { workers: readonly Worker[] | undefine
   return (
     <Panel title="Workers" actions={all} flush>
       <table className="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">Worker</th>
-            <th scope="col" className="text-right">
-              Rate
-            </th>
-            <th scope="col" className="text-right">
-              In flight
-            </th>
-          </tr>
-        </thead>
+        <Head columns={[{ name: "Worker" }, { name: "Rate", number: true }, { name: "In flight", number: true }]} />
         <tbody>
           {workers.map((worker) => (
             <tr key={worker.id}>

@@ -1,6 +1,7 @@
 import { api, LIVE_MS } from "../../api/client";
 import type { ErrorNote } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
+import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { Panel } from "../../look/Panel";
 import { Failure, Loading } from "../../look/States";
@@ -9,7 +10,7 @@ import { count } from "../../words/format";
 import { reasonWords } from "../urls/reasons";
 import { BarTable } from "./BarTable";
 import { errorPath } from "./breakdown";
-import { useInspected } from "./context";
+import { InspectRow } from "./InspectRow";
 
 const LIMIT = 10;
 
@@ -51,42 +52,29 @@ export function RecentErrors({ crawl, over }: { crawl: string; over: boolean }) 
   );
 }
 
+const COLUMNS: readonly Column[] = [
+  { name: "When", width: "w-24" },
+  { name: "Kind", width: "w-36" },
+  { name: "URL and detail" },
+  { name: "Tries", number: true, width: "w-14" },
+];
+
 function ErrorTable({ errors }: { errors: readonly ErrorNote[] }) {
-  const [inspected, inspect] = useInspected();
   return (
     <table className="grid-table table-fixed min-w-120">
-      <thead>
-        <tr>
-          <th scope="col" className="w-24">
-            When
-          </th>
-          <th scope="col" className="w-36">
-            Kind
-          </th>
-          <th scope="col">URL and detail</th>
-          <th scope="col" className="w-14 text-right">
-            Tries
-          </th>
-        </tr>
-      </thead>
+      <Head columns={COLUMNS} />
       <tbody onKeyDown={moveBetweenRows}>
         {errors.map((note) => (
-          <ErrorRow key={note.id} note={note} open={note.url_id === inspected} onOpen={() => inspect(note.url_id)} />
+          <ErrorRow key={note.id} note={note} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function ErrorRow({ note, open, onOpen }: { note: ErrorNote; open: boolean; onOpen: () => void }) {
+function ErrorRow({ note }: { note: ErrorNote }) {
   return (
-    <tr
-      tabIndex={0}
-      aria-current={open || undefined}
-      onClick={onOpen}
-      onKeyDown={(event) => event.key === "Enter" && onOpen()}
-      className={`cursor-pointer ${open ? "bg-accent-ground" : ""}`}
-    >
+    <InspectRow url={note.url_id}>
       <td className="whitespace-nowrap">
         <Moment at={note.at} relative />
       </td>
@@ -100,6 +88,6 @@ function ErrorRow({ note, open, onOpen }: { note: ErrorNote; open: boolean; onOp
         )}
       </td>
       <td className="number">{count(note.tries)}</td>
-    </tr>
+    </InspectRow>
   );
 }

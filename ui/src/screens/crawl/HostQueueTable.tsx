@@ -2,12 +2,15 @@ import { Link, useNavigate } from "react-router";
 import type { HostQueue } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
+import { type Column, Head } from "../../look/Head";
 import { count, duration, words } from "../../words/format";
 import { hostPath } from "../hosts/address";
 import { Cooldown } from "../hosts/Countdown";
-import { accessWords } from "../hosts/delays";
+import { HostLink } from "../hosts/HostLink";
+import { RobotsWords } from "../hosts/RobotsWords";
 import { RuleWords } from "../hosts/RuleWords";
 import { isBlocked } from "../hosts/rules";
+import { onEnter } from "../onEnter";
 import { nextInMs } from "./queues";
 
 export interface Asked {
@@ -22,25 +25,23 @@ interface Props {
   onAsk: ((asked: Asked) => void) | undefined; // undefined: the user may not
 }
 
-const NUMBERS = ["Open", "Fetched", "Delay", "Next request", "Held by", "Errors"];
+const COLUMNS: readonly Column[] = [
+  { name: "Host" },
+  { name: "Open", number: true },
+  { name: "Fetched", number: true },
+  { name: "Delay", number: true },
+  { name: "Next request", number: true },
+  { name: "Held by", number: true },
+  { name: "Errors", number: true },
+  { name: "State" },
+  { name: "robots.txt" },
+];
 
 export function HostQueueTable({ hosts, crawl, readAt, onAsk }: Props) {
   return (
     <div className="overflow-x-auto rounded border border-line">
       <table className="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">Host</th>
-            {NUMBERS.map((name) => (
-              <th key={name} scope="col" className="text-right">
-                {name}
-              </th>
-            ))}
-            <th scope="col">State</th>
-            <th scope="col">robots.txt</th>
-            {onAsk && <th scope="col">Actions</th>}
-          </tr>
-        </thead>
+        <Head columns={onAsk ? [...COLUMNS, { name: "Actions" }] : COLUMNS} />
         <tbody onKeyDown={moveBetweenRows}>
           {hosts.map((host) => (
             <HostQueueRow key={host.queue.host} host={host} crawl={crawl} readAt={readAt} onAsk={onAsk} />
@@ -53,20 +54,12 @@ export function HostQueueTable({ hosts, crawl, readAt, onAsk }: Props) {
 
 function HostQueueRow({ host, crawl, readAt, onAsk }: Omit<Props, "hosts"> & { host: HostQueue }) {
   const navigate = useNavigate();
-  const { queue, clock, robots_version, robots_access } = host;
+  const { queue, clock } = host;
   const next = nextInMs(host);
-  const path = hostPath(queue.host);
   return (
-    <tr
-      tabIndex={0}
-      onKeyDown={(event) => {
-        if (event.key === "Enter" && event.target === event.currentTarget) navigate(path);
-      }}
-    >
+    <tr tabIndex={0} onKeyDown={onEnter(() => navigate(hostPath(queue.host)))}>
       <td className="max-w-80">
-        <Link to={path} title={queue.host} className="link block truncate font-mono">
-          {queue.host}
-        </Link>
+        <HostLink host={queue.host} />
       </td>
       <td className="number">
         <Link to={`/crawls/${crawl}/urls?${new URLSearchParams({ host: queue.host })}`} className="link">
@@ -84,8 +77,7 @@ function HostQueueRow({ host, crawl, readAt, onAsk }: Omit<Props, "hosts"> & { h
         <HostState host={host} readAt={readAt} />
       </td>
       <td className="whitespace-nowrap">
-        {accessWords(robots_access)}
-        {robots_version !== null && <span className="text-dim"> v{robots_version}</span>}
+        <RobotsWords host={host} />
       </td>
       {onAsk && (
         <td className="whitespace-nowrap">

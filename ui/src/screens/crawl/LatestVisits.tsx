@@ -6,13 +6,14 @@ import { asProblem } from "../../api/problem";
 import type { UrlRow } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
+import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { Panel } from "../../look/Panel";
 import { Failure, Loading } from "../../look/States";
 import { UrlText } from "../../look/UrlText";
 import { StateWord } from "../../look/Word";
 import { bytes, duration } from "../../words/format";
-import { useInspected } from "./context";
+import { InspectRow } from "./InspectRow";
 import { newText } from "./latest";
 import { useHold } from "./useHold";
 
@@ -79,45 +80,30 @@ export function LatestVisits({ crawl, over }: { crawl: string; over: boolean }) 
   );
 }
 
+const COLUMNS: readonly Column[] = [
+  { name: "Fetched", width: "w-22" },
+  { name: "State", width: "w-25" },
+  { name: "URL" },
+  { name: "Size", number: true, width: "w-18" },
+  { name: "Latency", number: true, width: "w-18" },
+];
+
 function VisitTable({ rows }: { rows: readonly UrlRow[] }) {
-  const [inspected, inspect] = useInspected();
   return (
     <table className="grid-table table-fixed min-w-120">
-      <thead>
-        <tr>
-          <th scope="col" className="w-22">
-            Fetched
-          </th>
-          <th scope="col" className="w-25">
-            State
-          </th>
-          <th scope="col">URL</th>
-          <th scope="col" className="w-18 text-right">
-            Size
-          </th>
-          <th scope="col" className="w-18 text-right">
-            Latency
-          </th>
-        </tr>
-      </thead>
+      <Head columns={COLUMNS} />
       <tbody onKeyDown={moveBetweenRows}>
         {rows.map((row) => (
-          <VisitRow key={row.id} row={row} open={row.id === inspected} onOpen={() => inspect(row.id)} />
+          <VisitRow key={row.id} row={row} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function VisitRow({ row, open, onOpen }: { row: UrlRow; open: boolean; onOpen: () => void }) {
+function VisitRow({ row }: { row: UrlRow }) {
   return (
-    <tr
-      tabIndex={0}
-      aria-current={open || undefined}
-      onClick={onOpen}
-      onKeyDown={(event) => event.key === "Enter" && onOpen()}
-      className={`cursor-pointer ${open ? "bg-accent-ground" : ""}`}
-    >
+    <InspectRow url={row.id}>
       <td className="whitespace-nowrap">
         <Moment at={row.fetched_at} relative />
       </td>
@@ -129,6 +115,6 @@ function VisitRow({ row, open, onOpen }: { row: UrlRow; open: boolean; onOpen: (
       </td>
       <td className="number whitespace-nowrap">{bytes(row.bytes)}</td>
       <td className="number whitespace-nowrap">{duration(row.latency_ms)}</td>
-    </tr>
+    </InspectRow>
   );
 }

@@ -1,5 +1,6 @@
 import { api } from "../../api/client";
 import type { CrawlDetail } from "../../api/types";
+import { Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { Failure, Loading } from "../../look/States";
 import { type OwnSetting, ownSettings, valueText } from "./differing";
@@ -37,13 +38,7 @@ export function OwnSettings({ detail }: { detail: CrawlDetail }) {
 function SettingTable({ own }: { own: readonly OwnSetting[] }) {
   return (
     <table className="grid-table">
-      <thead>
-        <tr>
-          <th scope="col">Setting</th>
-          <th scope="col">Here</th>
-          <th scope="col">In the profile</th>
-        </tr>
-      </thead>
+      <Head columns={[{ name: "Setting" }, { name: "Here" }, { name: "In the profile" }]} />
       <tbody>
         {own.map(({ name, value, usual, help }) => (
           <tr key={name}>

@@ -2,6 +2,7 @@ import { useCallback } from "react";
 import { useOutletContext, useSearchParams } from "react-router";
 import type { Live } from "../../api/live";
 import type { CrawlDetail } from "../../api/types";
+import { withParameters } from "../address";
 
 /** What every view inside a crawl has from its frame. */
 export interface CrawlContext {
@@ -22,16 +23,9 @@ export function useInspected(): [id: number | null, open: (id: number | null) =>
   const [search, setSearch] = useSearchParams();
   const open = useCallback(
     (id: number | null) =>
-      setSearch((before) => {
-        const after = new URLSearchParams(before);
-        if (id === null) {
-          after.delete(PARAMETER);
-          after.delete(TAB);
-        } else {
-          after.set(PARAMETER, String(id));
-        }
-        return after;
-      }),
+      setSearch((before) =>
+        withParameters(before, id === null ? { [PARAMETER]: null, [TAB]: null } : { [PARAMETER]: String(id) }),
+      ),
     [setSearch],
   );
   const text = search.get(PARAMETER);

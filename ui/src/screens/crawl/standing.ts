@@ -1,5 +1,6 @@
 /** How a crawl stands: the live message where there is one, else what its record says. */
 import type { CrawlDetail, CrawlState, Progress, UrlState } from "../../api/types";
+import type { Facts } from "../../words/sentence";
 import { isOver } from "../../words/states";
 
 /** A crawl whose processes were killed says that it runs; its record knows better. */
@@ -9,26 +10,11 @@ export function stateOf(detail: CrawlDetail, progress: Progress | null): CrawlSt
   return killed ? "paused" : progress.state;
 }
 
-export type Standing = Pick<
-  Progress,
-  | "state"
-  | "reason"
-  | "limited_by"
-  | "total"
-  | "queued"
-  | "in_progress"
-  | "failed"
-  | "requests"
-  | "retries"
-  | "bytes"
-  | "rate"
-  | "eta_seconds"
-  | "bounded_by"
-  | "resting"
-  | "waiting"
-  | "active_ms"
-  | "errors"
-> & { ended: number; states: Partial<Record<UrlState, number>> };
+export type Standing = Facts &
+  Pick<Progress, "failed" | "requests" | "retries" | "bytes" | "errors"> & {
+    ended: number;
+    states: Partial<Record<UrlState, number>>;
+  };
 
 export function standingOf(detail: CrawlDetail, progress: Progress | null): Standing {
   const state = stateOf(detail, progress);

@@ -1,4 +1,4 @@
-import type { KeyboardEvent, MouseEvent } from "react";
+import type { MouseEvent } from "react";
 import { Link, useNavigate } from "react-router";
 import type { Crawl } from "../../api/types";
 import { StateBar } from "../../look/Bars";
@@ -8,6 +8,7 @@ import { UrlText } from "../../look/UrlText";
 import { CrawlWord } from "../../look/Word";
 import { bytes, count, duration } from "../../words/format";
 import { isOver } from "../../words/states";
+import { onEnter } from "../onEnter";
 import { errorsOf, moreSeeds, progressOf, reasonOf } from "./list";
 import { PaceCells } from "./PaceCells";
 
@@ -28,13 +29,10 @@ export function CrawlRow({ crawl, left, live, onPurge }: Props) {
   const navigate = useNavigate();
   const to = `/crawls/${crawl.id}`;
   const errors = errorsOf(crawl);
-  const pressed = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.key === "Enter" && event.target === event.currentTarget) navigate(to);
-  };
   return (
     <tr
       tabIndex={0}
-      onKeyDown={pressed}
+      onKeyDown={onEnter(() => navigate(to))}
       onClick={(event) => opens(event) && navigate(to)}
       className="cursor-pointer outline-offset-[-2px]"
     >

@@ -1,9 +1,24 @@
 import type { Crawl } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
+import { type Column, Head } from "../../look/Head";
 import { many } from "../../words/format";
 import { CrawlRow } from "./CrawlRow";
 import { liveIds } from "./list";
 import { useHeld } from "./useHeld";
+
+const COLUMNS: readonly Column[] = [
+  { name: "Id", number: true },
+  { name: "Root" },
+  { name: "State" },
+  { name: "URLs ended" },
+  { name: "Rate", number: true },
+  { name: "Done in" },
+  { name: "Started" },
+  { name: "Ran", number: true },
+  { name: "Received", number: true },
+  { name: "Errors", number: true },
+  { name: "Actions", hidden: true },
+];
 
 interface Props {
   crawls: readonly Crawl[];
@@ -21,7 +36,7 @@ export function CrawlTable({ crawls, busy, still, onPurge }: Props) {
       <div className="relative min-w-0 overflow-x-auto rounded border border-line">
         <table className="grid-table min-w-[64rem]" aria-busy={busy}>
           <caption className="sr-only">Crawls, the newest first</caption>
-          <Head />
+          <Head columns={COLUMNS} />
           <tbody onKeyDown={moveBetweenRows} {...handlers}>
             {rows.map(({ row, left }) => (
               <CrawlRow key={row.id} crawl={row} left={left} live={live.has(row.id)} onPurge={onPurge} />
@@ -33,37 +48,5 @@ export function CrawlTable({ crawls, busy, still, onPurge }: Props) {
         {waiting > 0 && `${many(waiting, "new crawl")}: shown when the pointer leaves the table`}
       </p>
     </div>
-  );
-}
-
-function Head() {
-  return (
-    <thead>
-      <tr>
-        <th scope="col" className="number">
-          Id
-        </th>
-        <th scope="col">Root</th>
-        <th scope="col">State</th>
-        <th scope="col">URLs ended</th>
-        <th scope="col" className="number">
-          Rate
-        </th>
-        <th scope="col">Done in</th>
-        <th scope="col">Started</th>
-        <th scope="col" className="number">
-          Ran
-        </th>
-        <th scope="col" className="number">
-          Received
-        </th>
-        <th scope="col" className="number">
-          Errors
-        </th>
-        <th scope="col">
-          <span className="sr-only">Actions</span>
-        </th>
-      </tr>
-    </thead>
   );
 }

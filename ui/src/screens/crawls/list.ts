@@ -1,6 +1,7 @@
 /** What the list of crawls asks for and says. Pure. */
-import type { Crawl, CrawlState, Progress } from "../../api/types";
+import type { Crawl, CrawlState } from "../../api/types";
 import { count, duration, many, words } from "../../words/format";
+import { boundWords, type Facts, restWords } from "../../words/sentence";
 import { isOver, sum } from "../../words/states";
 
 export const PAGE_ROWS = 50;
@@ -70,19 +71,14 @@ export function liveIds(crawls: readonly Pick<Crawl, "id" | "status">[]): Readon
   return new Set(running.slice(0, LIVE_ROWS_MAX).map((crawl) => crawl.id));
 }
 
-type Pace = Pick<Progress, "waiting" | "resting" | "eta_seconds" | "bounded_by">;
+type Pace = Pick<Facts, "waiting" | "resting" | "eta_seconds" | "bounded_by">;
 
 /** When a running crawl ends, and on hover what decides it. */
 export function endOf({ waiting, resting, eta_seconds, bounded_by }: Pace): { text: string; why: string } {
   if (waiting) return { text: "waiting", why: waiting };
-  if (resting) {
-    const reason = resting.reason ? ` (${resting.reason})` : "";
-    return { text: "hosts rest", why: `${resting.host} is next in ${duration(resting.in_ms)}${reason}` };
-  }
-  const why = bounded_by
-    ? `bounded by ${bounded_by.host} (${duration(bounded_by.delay_ms)} delay, ${count(bounded_by.queued)} queued)`
-    : "";
-  return { text: eta_seconds == null ? "–" : `about ${duration(eta_seconds * 1000)}`, why };
+  if (resting) return { text: "hosts rest", why: restWords(resting) };
+  const text = eta_seconds == null ? "–" : `about ${duration(eta_seconds * 1000)}`;
+  return { text, why: bounded_by ? boundWords(bounded_by) : "" };
 }
 
 export interface HeldRow<T> {

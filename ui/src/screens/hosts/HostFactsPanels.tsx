@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { api } from "../../api/client";
 import type { HostClock, HostFacts, HostRule } from "../../api/types";
+import { Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { Figure, Figures, Panel } from "../../look/Panel";
 import { count, duration, words } from "../../words/format";
@@ -59,15 +60,7 @@ function DelayPanel({ clock }: { clock: HostClock }) {
   return (
     <Panel title="How its delay comes about" flush>
       <table className="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">Part</th>
-            <th scope="col" className="text-right">
-              At least
-            </th>
-            <th scope="col">Why</th>
-          </tr>
-        </thead>
+        <Head columns={[{ name: "Part" }, { name: "At least", number: true }, { name: "Why" }]} />
         <tbody>
           {parts.map(({ name, ms, note }) => (
             <tr key={name}>

@@ -1,33 +1,34 @@
-import { Link, useNavigate } from "react-router";
+import { useNavigate } from "react-router";
 import { moveBetweenRows } from "../../keys/rows";
+import { type Column, Head } from "../../look/Head";
 import { count, duration, words } from "../../words/format";
+import { onEnter } from "../onEnter";
 import { hostPath } from "./address";
 import { Cooldown } from "./Countdown";
-import { accessWords } from "./delays";
+import { HostLink } from "./HostLink";
+import { RobotsWords } from "./RobotsWords";
 import { RuleWords } from "./RuleWords";
 import type { KnownHost } from "./types";
+
+const COLUMNS: readonly Column[] = [
+  { name: "Host" },
+  { name: "Next request", number: true },
+  { name: "Delay", number: true, title: "between two requests" },
+  { name: "Requests", number: true },
+  { name: "Latency", number: true, title: "moving average" },
+  { name: "Slowdown", number: true, title: "doubles with each 429, decays with each success" },
+  { name: "Errors", number: true, title: "errors in a row" },
+  { name: "Strikes", number: true, title: "steps of the cooldown" },
+  { name: "Rests for" },
+  { name: "robots.txt" },
+  { name: "Rule" },
+];
 
 export function HostsTable({ hosts, readAt }: { hosts: readonly KnownHost[]; readAt: number }) {
   return (
     <div className="overflow-x-auto rounded border border-line">
       <table className="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">Host</th>
-            <th scope="col" className="text-right">
-              Next request
-            </th>
-            <Head title="between two requests">Delay</Head>
-            <Head>Requests</Head>
-            <Head title="moving average">Latency</Head>
-            <Head title="doubles with each 429, decays with each success">Slowdown</Head>
-            <Head title="errors in a row">Errors</Head>
-            <Head title="steps of the cooldown">Strikes</Head>
-            <th scope="col">Rests for</th>
-            <th scope="col">robots.txt</th>
-            <th scope="col">Rule</th>
-          </tr>
-        </thead>
+        <Head columns={COLUMNS} />
         <tbody onKeyDown={moveBetweenRows}>
           {hosts.map((host) => (
             <HostRow key={host.clock.host} host={host} readAt={readAt} />
@@ -38,34 +39,14 @@ export function HostsTable({ hosts, readAt }: { hosts: readonly KnownHost[]; rea
   );
 }
 
-function Head({ children, title }: { children: string; title?: string }) {
-  return (
-    <th scope="col" title={title} className="text-right">
-      {children}
-    </th>
-  );
-}
-
-function HostRow({
-  host: { clock, rule, robots_version, robots_access },
-  readAt,
-}: {
-  host: KnownHost;
-  readAt: number;
-}) {
+function HostRow({ host, readAt }: { host: KnownHost; readAt: number }) {
   const navigate = useNavigate();
+  const { clock, rule } = host;
   const { pace } = clock;
   return (
-    <tr
-      tabIndex={0}
-      onKeyDown={(event) => {
-        if (event.key === "Enter" && event.target === event.currentTarget) navigate(hostPath(clock.host));
-      }}
-    >
+    <tr tabIndex={0} onKeyDown={onEnter(() => navigate(hostPath(clock.host)))}>
       <td className="max-w-80">
-        <Link to={hostPath(clock.host)} title={clock.host} className="link block truncate font-mono">
-          {clock.host}
-        </Link>
+        <HostLink host={clock.host} />
       </td>
       <td>
         <Cooldown nextInMs={clock.next_in_ms} delayMs={clock.delay_ms} readAt={readAt} />
@@ -78,8 +59,7 @@ function HostRow({
       <td className="number">{count(pace.strikes)}</td>
       <td className="whitespace-nowrap">{words(clock.rest_reason) || <span className="text-dim">–</span>}</td>
       <td className="whitespace-nowrap">
-        {accessWords(robots_access)}
-        {robots_version !== null && <span className="text-dim"> v{robots_version}</span>}
+        <RobotsWords host={host} />
       </td>
       <td className="whitespace-nowrap">
         <RuleWords rule={rule} readAt={readAt} />

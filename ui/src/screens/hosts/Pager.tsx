@@ -1,6 +1,6 @@
 import { Link, useSearchParams } from "react-router";
 import { buttonClass } from "../../look/Button";
-import { withParameters } from "./address";
+import { withParameters } from "../address";
 
 /** Pages by `after`: on by a link, back by the browser, and to the beginning. */
 export function Pager({ next, nextText = "Next page" }: { next: string | null | undefined; nextText?: string }) {

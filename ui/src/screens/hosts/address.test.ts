@@ -1,15 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { hostPath, withParameters } from "./address";
-
-describe("withParameters", () => {
-  it.each([
-    ["a=1", { b: "2" }, "a=1&b=2"],
-    ["a=1&after=x", { a: "3", after: null }, "a=3"],
-    ["text=x", { text: "" }, ""],
-  ])("%s", (before, changes, after) => {
-    expect(withParameters(new URLSearchParams(before), changes).toString()).toBe(after);
-  });
-});
+import { expect, it } from "vitest";
+import { hostPath } from "./address";
 
 it("a host is one segment of a path, whatever is in it", () => {
   expect(hostPath("[::1]:8080")).toBe("/hosts/%5B%3A%3A1%5D%3A8080");

@@ -1,12 +1,2 @@
-/** Search parameters: a default is left out, so that an address says only what differs. */
-export function withParameters(search: URLSearchParams, changes: Record<string, string | null>): URLSearchParams {
-  const after = new URLSearchParams(search);
-  for (const [name, value] of Object.entries(changes)) {
-    if (value) after.set(name, value);
-    else after.delete(name);
-  }
-  return after;
-}
-
 /** Hosts have ports and brackets: "[::1]:8080". */
 export const hostPath = (host: string): string => `/hosts/${encodeURIComponent(host)}`;

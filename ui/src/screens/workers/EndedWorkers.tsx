@@ -2,9 +2,11 @@ import { useSearchParams } from "react-router";
 import type { Worker } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
+import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { Panel } from "../../look/Panel";
 import { count, duration, many } from "../../words/format";
+import { withParameters } from "../address";
 import { WorkerName } from "./WorkerRow";
 
 const SHOWN_MAX = 200;
@@ -14,12 +16,7 @@ const PARAMETER = "ended";
 export function EndedWorkers({ workers }: { workers: readonly Worker[] }) {
   const [search, setSearch] = useSearchParams();
   const open = search.get(PARAMETER) === "1";
-  const toggle = () => {
-    const after = new URLSearchParams(search);
-    if (open) after.delete(PARAMETER);
-    else after.set(PARAMETER, "1");
-    setSearch(after, { replace: true });
-  };
+  const toggle = () => setSearch(withParameters(search, { [PARAMETER]: open ? null : "1" }), { replace: true });
   const shown = workers.slice(0, SHOWN_MAX);
   return (
     <Panel
@@ -52,26 +49,20 @@ function Latest({ worker }: { worker: Worker | undefined }) {
   );
 }
 
+const COLUMNS: readonly Column[] = [
+  { name: "Worker" },
+  { name: "Started" },
+  { name: "Last heard" },
+  { name: "Lived", number: true },
+  { name: "Pages", number: true },
+  { name: "Flushes", number: true },
+];
+
 function EndedTable({ workers }: { workers: readonly Worker[] }) {
   return (
     <table className="grid-table">
       <caption className="sr-only">Workers that ended</caption>
-      <thead>
-        <tr>
-          <th scope="col">Worker</th>
-          <th scope="col">Started</th>
-          <th scope="col">Last heard</th>
-          <th scope="col" className="number">
-            Lived
-          </th>
-          <th scope="col" className="number">
-            Pages
-          </th>
-          <th scope="col" className="number">
-            Flushes
-          </th>
-        </tr>
-      </thead>
+      <Head columns={COLUMNS} />
       <tbody onKeyDown={moveBetweenRows}>
         {workers.map((worker) => (
           <tr key={worker.id} tabIndex={0}>

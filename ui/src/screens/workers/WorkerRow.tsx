@@ -1,9 +1,9 @@
-import type { KeyboardEvent } from "react";
 import type { Worker } from "../../api/types";
 import { Meter } from "../../look/Bars";
 import { Moment } from "../../look/Moment";
 import { UrlText } from "../../look/UrlText";
 import { bytes, count, percent, rate } from "../../words/format";
+import { onEnter } from "../onEnter";
 import { PulseMark } from "./PulseMark";
 import { cores, keyed } from "./pulse";
 
@@ -18,11 +18,8 @@ interface Props {
 
 export function WorkerRow({ worker, all, open, onToggle }: Props) {
   const { partitions, vitals } = worker;
-  const pressed = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && event.target === event.currentTarget) onToggle();
-  };
   return (
-    <tr tabIndex={0} onKeyDown={pressed}>
+    <tr tabIndex={0} onKeyDown={onEnter(onToggle)}>
       <td>
         <WorkerName worker={worker} />
       </td>

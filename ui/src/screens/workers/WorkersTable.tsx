@@ -1,6 +1,7 @@
 import { useSearchParams } from "react-router";
 import type { Worker } from "../../api/types";
 import { moveBetweenRows } from "../../keys/rows";
+import { type Column, Head } from "../../look/Head";
 import { CurrentUrls } from "./CurrentUrls";
 import { openOf, partitionsOf, toggled } from "./pulse";
 import { WorkerRow } from "./WorkerRow";
@@ -11,8 +12,18 @@ interface Props {
   onLeave: () => void;
 }
 
-const NUMBERS = ["In flight", "Pages", "Cores", "Memory", "Flushes"];
-const COLUMNS = NUMBERS.length + 5;
+const COLUMNS: readonly Column[] = [
+  { name: "Worker" },
+  { name: "Heartbeat" },
+  { name: "Started" },
+  { name: "Partitions", width: "min-w-24" },
+  { name: "In flight", number: true },
+  { name: "Pages", number: true },
+  { name: "Cores", number: true },
+  { name: "Memory", number: true },
+  { name: "Flushes", number: true },
+  { name: "Fetching now", width: "w-full min-w-64" },
+];
 
 export function WorkersTable({ workers, onEnter, onLeave }: Props) {
   const [search, setSearch] = useSearchParams();
@@ -21,30 +32,14 @@ export function WorkersTable({ workers, onEnter, onLeave }: Props) {
   return (
     <table className="grid-table">
       <caption className="sr-only">Workers that live</caption>
-      <thead>
-        <tr>
-          <th scope="col">Worker</th>
-          <th scope="col">Heartbeat</th>
-          <th scope="col">Started</th>
-          <th scope="col" className="min-w-24">
-            Partitions
-          </th>
-          {NUMBERS.map((name) => (
-            <th key={name} scope="col" className="number">
-              {name}
-            </th>
-          ))}
-          <th scope="col" className="w-full min-w-64">
-            Fetching now
-          </th>
-        </tr>
-      </thead>
+      <Head columns={COLUMNS} />
       <tbody onKeyDown={moveBetweenRows} onPointerEnter={onEnter} onPointerLeave={onLeave}>
         {workers.flatMap((worker) => {
           const opened = open.has(worker.id);
           const toggle = () => setSearch(toggled(search, worker.id), { replace: true });
           const row = <WorkerRow key={worker.id} worker={worker} all={all} open={opened} onToggle={toggle} />;
-          return opened ? [row, <CurrentUrls key={`${worker.id}-urls`} worker={worker} columns={COLUMNS} />] : [row];
+          const urls = <CurrentUrls key={`${worker.id}-urls`} worker={worker} columns={COLUMNS.length} />;
+          return opened ? [row, urls] : [row];
         })}
       </tbody>
     </table>

@@ -1,5 +1,6 @@
 /** How a worker is, from what it says every second; and which rows are shown where. */
 import type { Worker } from "../../api/types";
+import { withParameters } from "../address";
 
 export type Pulse = "fresh" | "late" | "ended";
 
@@ -35,10 +36,7 @@ export function openOf(search: URLSearchParams): Set<number> {
 export function toggled(search: URLSearchParams, id: number): URLSearchParams {
   const open = openOf(search);
   if (!open.delete(id)) open.add(id);
-  const after = new URLSearchParams(search);
-  if (open.size) after.set(OPEN, [...open].sort((a, b) => a - b).join(","));
-  else after.delete(OPEN);
-  return after;
+  return withParameters(search, { [OPEN]: [...open].sort((a, b) => a - b).join(",") });
 }
 
 /** Two crawls may fetch the same URL at once: a list needs a key for each. */

@@ -1,4 +1,5 @@
 import type { UrlDetail } from "../../../api/types";
+import { Head } from "../../../look/Head";
 import { Loading } from "../../../look/States";
 import { many } from "../../../words/format";
 import { ArchiveFailure, NotArchived, useArchived } from "./archived";
@@ -12,12 +13,7 @@ export function Headers({ crawl, detail }: { crawl: string; detail: UrlDetail })
   return (
     <Part title="Headers" note={`${many(data.headers.length, "line")}, as received`}>
       <table className="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
+        <Head columns={[{ name: "Name" }, { name: "Value" }]} />
         <tbody>
           {data.headers.map(([name, value], at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: they never change, and their place is what tells them apart

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { Button } from "../../../look/Button";
 import { count } from "../../../words/format";
+import { withParameters } from "../../address";
 import { Typed } from "../list/Typed";
 import { earlier, findIn, later, marked, type Piece, piecesOf, rangeWith, START, stepped } from "./source";
 
@@ -49,16 +50,7 @@ export function SourceText({ text }: { text: string }) {
 /** `?find=`: a place in a page can be shared. */
 function useFind(): [string, (text: string) => void] {
   const [search, setSearch] = useSearchParams();
-  const set = (text: string) =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        if (text) after.set("find", text);
-        else after.delete("find");
-        return after;
-      },
-      { replace: true },
-    );
+  const set = (text: string) => setSearch((before) => withParameters(before, { find: text }), { replace: true });
   return [search.get("find") ?? "", set];
 }
 

@@ -1,6 +1,7 @@
 import { keepPreviousData } from "@tanstack/react-query";
 import { api, LIVE_MS } from "../../../api/client";
 import type { Explanation } from "../../../api/types";
+import { Head } from "../../../look/Head";
 import { Failure, Loading } from "../../../look/States";
 import { GoodWord } from "../../../look/Word";
 import { count, words } from "../../../words/format";
@@ -61,13 +62,7 @@ function Rules({ rules }: { rules: Explanation["rules"] }) {
   return (
     <Part title="Rules" note="the first refusal ends the questions">
       <table className="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">Rule</th>
-            <th scope="col">Verdict</th>
-            <th scope="col">Detail</th>
-          </tr>
-        </thead>
+        <Head columns={[{ name: "Rule" }, { name: "Verdict" }, { name: "Detail" }]} />
         <tbody>
           {rules.map(({ rule, passed, detail }) => (
             <tr key={rule}>

@@ -1,3 +1,5 @@
+import { withParameters } from "../../address";
+
 export const TABS = [
   { id: "why", text: "Why" },
   { id: "answer", text: "Answer" },
@@ -16,8 +18,5 @@ export function tabOf(search: URLSearchParams): TabId {
 
 /** The first is what an address without a word about it means. */
 export function withTab(before: URLSearchParams, tab: TabId): URLSearchParams {
-  const after = new URLSearchParams(before);
-  if (tab === FIRST) after.delete("tab");
-  else after.set("tab", tab);
-  return after;
+  return withParameters(before, { tab: tab === FIRST ? null : tab });
 }

@@ -16,9 +16,6 @@ interface Props {
   onChange: (change: Partial<Filter>, typed?: boolean) => void;
 }
 
-const number = (text: string) => (text ? Number(text) : null);
-const shown = (value: number | null) => (value === null ? "" : String(value));
-
 /** Whatever is typed or chosen goes into the address. */
 export function Filters({ filter, counts = {}, plain = false, wrong, onChange }: Props) {
   const typed = (change: Partial<Filter>) => onChange(change, true);
@@ -45,26 +42,18 @@ export function Filters({ filter, counts = {}, plain = false, wrong, onChange }:
           onCommit={(host) => typed({ host })}
         />
       </div>
-      <div className="w-20">
-        <Typed
-          label="Status"
-          digits
-          maxLength={9}
-          value={shown(filter.status)}
-          aria-invalid={invalid("status")}
-          onCommit={(text) => typed({ status: number(text) })}
-        />
-      </div>
-      <div className="w-20">
-        <Typed
-          label="Depth"
-          digits
-          maxLength={9}
-          value={shown(filter.depth)}
-          aria-invalid={invalid("depth")}
-          onCommit={(text) => typed({ depth: number(text) })}
-        />
-      </div>
+      <NumberFilter
+        label="Status"
+        value={filter.status}
+        aria-invalid={invalid("status")}
+        onNumber={(status) => typed({ status })}
+      />
+      <NumberFilter
+        label="Depth"
+        value={filter.depth}
+        aria-invalid={invalid("depth")}
+        onNumber={(depth) => typed({ depth })}
+      />
       {!plain && <ReasonFilter reason={filter.reason} onChange={(reason) => onChange({ reason })} />}
       {isFiltered(plain ? { ...filter, states: [] } : filter) && (
         <Button kind="quiet" onClick={() => onChange(NO_FILTER)}>
@@ -72,6 +61,27 @@ export function Filters({ filter, counts = {}, plain = false, wrong, onChange }:
         </Button>
       )}
     </search>
+  );
+}
+
+interface NumberProps {
+  label: string;
+  value: number | null;
+  "aria-invalid": true | undefined;
+  onNumber: (value: number | null) => void;
+}
+
+function NumberFilter({ value, onNumber, ...rest }: NumberProps) {
+  return (
+    <div className="w-20">
+      <Typed
+        {...rest}
+        digits
+        maxLength={9}
+        value={value === null ? "" : String(value)}
+        onCommit={(text) => onNumber(text ? Number(text) : null)}
+      />
+    </div>
   );
 }
 

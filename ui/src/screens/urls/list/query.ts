@@ -1,6 +1,7 @@
 /** The list of URLs as its address has it, and what that asks of the API. */
 import type { UrlState } from "../../../api/types";
 import { STATES } from "../../../words/states";
+import { withParameters } from "../../address";
 
 export const ROWS = 200;
 const PLACES_MAX = 50; // pages that "previous" finds its way back through; an address has an end
@@ -152,8 +153,5 @@ export function queryString(values: Record<string, string | number | readonly st
 
 /** Next to what is in the address: this URL in the inspector, on this tab if one is named. */
 export function inspecting(before: URLSearchParams, id: number, tab?: string): URLSearchParams {
-  const after = new URLSearchParams(before);
-  after.set("inspect", String(id));
-  if (tab) after.set("tab", tab);
-  return after;
+  return withParameters(before, { inspect: String(id), ...(tab && { tab }) });
 }
