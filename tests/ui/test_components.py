@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 SECONDS = 300
 
 
+@pytest.mark.timeout(SECONDS)
 def test_vitest_passes() -> None:
     own = str(ROOT / ".venv" / "bin")  # Node of a wheel, where the system has none
     path = os.pathsep.join((os.environ["PATH"], own))

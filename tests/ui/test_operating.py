@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -22,9 +23,10 @@ def two_hosts(web: TestWeb, pages: int) -> list[str]:
     return [web.url("/"), web.url("/", OTHER_HOST)]
 
 
-def fetched(client: httpx.Client, crawl: int, host: str) -> int:
+def queue_of(client: httpx.Client, crawl: int, host: str) -> dict[str, Any]:
     hosts = client.get(f"{V1}/crawls/{crawl}/hosts").json()["hosts"]
-    return int(next(found["queue"]["fetched"] for found in hosts if found["queue"]["host"] == host))
+    found: dict[str, Any] = next(found["queue"] for found in hosts if found["queue"]["host"] == host)
+    return found
 
 
 @pytest.mark.requirement("U-09")
@@ -45,6 +47,7 @@ def test_a_blocked_host_stops(nephila: Command, web: TestWeb, visit: Open) -> No
             return asked == sum(hit.host == OTHER_HOST for hit in web.hits())
 
         until(quiet)
+        until(lambda: queue_of(client, crawl, OTHER_HOST)["held_by"] is None)  # its owner has laid it down
         tab.get_by_role("link", name=OTHER_HOST, exact=True).click()
         expect(tab.get_by_role("heading", level=1)).to_contain_text(OTHER_HOST)
         tab.get_by_role("button", name=re.compile("Remove")).first.click()
