@@ -1,6 +1,5 @@
 """robots.txt: parsing, matching, delays, sitemaps and bounds."""
 
-
 import pytest
 
 from nephila.models import Reason

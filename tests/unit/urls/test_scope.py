@@ -1,6 +1,5 @@
 """Which hosts and URLs belong to a crawl."""
 
-
 import pytest
 
 from nephila.models import Refusal
