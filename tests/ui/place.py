@@ -25,10 +25,6 @@ class Place:
     crawl: int
     web: TestWeb
 
-    @property
-    def root(self) -> str:
-        return self.web.url("/")
-
 
 def page(title: str, *links: str, text: str = "") -> Page:
     anchors = "".join(f'<a href="{link}">x</a> ' for link in links)

@@ -4,7 +4,6 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenth = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const dayTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 const SIZES = ["B", "KB", "MB", "GB", "TB", "PB"];
 const MINUTE = 60_000;
@@ -67,10 +66,6 @@ export function exactly(at: number): string {
 
 export function dateTime(at: number): string {
   return dayTime.format(at);
-}
-
-export function timeOfDay(at: number): string {
-  return clockTime.format(at);
 }
 
 export function percent(part: number, all: number): string {
