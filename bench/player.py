@@ -173,6 +173,7 @@ class Player:
         self.web = web
         self.worker = 0
         self.seq = 0
+        self.control = 0
         self.held: dict[int, Held] = {}
         self.turn: deque[int] = deque()  # queues with rows, the next one first
         self.emptied: list[int] = []  # queues that go back
@@ -224,11 +225,13 @@ class Player:
         self.measure.longest = max(self.measure.longest, wall)
         if batch.outcomes:
             self.measure.walls.append(wall / len(batch.outcomes))
+        self.control = answer.control
         return answer
 
     def batch(self) -> Batch:
         self.seq += 1
-        batch = Batch(self.seq, released=[Release(queue, 0, 1) for queue in self.emptied])
+        released = [Release(queue, 0, 1) for queue in self.emptied]
+        batch = Batch(self.seq, control_seen=self.control, released=released)
         self.emptied.clear()
         hosts, asked = set(), []
         while self.turn and len(batch.outcomes) < PAGES_PER_FLUSH:

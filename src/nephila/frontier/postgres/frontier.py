@@ -215,8 +215,11 @@ class PostgresFrontier:
             self._see_control(cursor, cursor.execute(SQL["control_version"]).fetchall()[0][0])
         answer.control = self._control
         self._load(cursor, batch, now, tallies, answer)
-        if self._count(cursor, tallies, refusals) != seen:
+        version = self._count(cursor, tallies, refusals, batch)
+        if version != seen:
             self._count_ungranted(cursor, ended, limited)
+        if version != batch.control_seen:
+            self._wake_released(cursor, batch, now)
         self._note_errors(cursor, batch.errors, now)
         return answer
 
@@ -249,11 +252,11 @@ class PostgresFrontier:
         self._crawls = {crawl: (state, reason) for crawl, state, reason, _ in found}
         self._pages_limited = {crawl for crawl, _, _, limited in found if limited}
 
-    def _count(self, cursor: Cursor, tallies: Tallies, refusals: Refusals) -> int:
+    def _count(self, cursor: Cursor, tallies: Tallies, refusals: Refusals, batch: Batch) -> int:
         """Not for crawls that were deleted meanwhile: nobody would ever remove these rows. The control version now."""
         counted = [(crawl, name, n) for (crawl, name), n in tallies.items() if n and crawl in self._crawls]
         refused = [(*where, n) for where, n in refusals.items() if where[0] in self._crawls]
-        if not counted and not refused:
+        if not counted and not refused and not batch.released:
             return self._control
         tallied = columns((Ints, Texts, Ints), counted)
         values = self.worker, *tallied, self.worker, *columns((Ints, Texts, Texts, Ints), refused)
@@ -264,6 +267,12 @@ class PostgresFrontier:
         statement), and what this flush brings was not there yet when the pages were counted."""
         if ungranted := pages_of(outcome for outcome in ended if outcome.crawl not in limited):
             cursor.execute(SQL["count_ungranted"], columns((Ints, Ints), sorted(ungranted.items())))
+
+    def _wake_released(self, cursor: Cursor, batch: Batch, now: int) -> None:
+        """An operator has decided something since the batch was made: the rest of its queues may be over. Who changes
+        a host's rule waits for the flushes under way, so this look, the last of the transaction, misses none."""
+        if batch.released:
+            cursor.execute(SQL["wake_released"], {"queues": Ints(r.queue for r in batch.released), "now": now})
 
     def _note_errors(self, cursor: Cursor, errors: list[ErrorNote], now: int) -> None:
         open_crawls, me = self._crawls, self.worker

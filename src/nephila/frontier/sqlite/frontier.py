@@ -28,7 +28,6 @@ from nephila.frontier.store import (
     Flushed,
     HostRecord,
     Outcome,
-    Release,
     RobotsRecord,
     Row,
     Vitals,
@@ -176,7 +175,7 @@ class SqliteFrontier:
         write_many(db, SQL["upsert_hosts"], clocks)
         self._store_robots(db, batch, now)
         db.executemany(SQL["mark_dead"], [(reason, queue) for queue, reason in batch.deaths])
-        self._release(db, batch.released, now)
+        self._release(db, batch, now)
         self._grant_pages(db, ended, batch, answer)
         self._join_hosts(db, batch)
         if batch.holding is not None:
@@ -310,9 +309,11 @@ class SqliteFrontier:
             if share.spent and not db.execute(SQL["granted_unused"], (crawl,)).get:
                 end_at_limit(db, crawl, Reason.LIMIT_PAGES, "max_pages")
 
-    def _release(self, db: apsw.Connection, released: list[Release], now: int) -> None:
-        me = self.worker
-        write_many(db, SQL["release_queues"], [(r.queue, me, r.fetched, now + r.in_ms, now) for r in released])
+    def _release(self, db: apsw.Connection, batch: Batch, now: int) -> None:
+        """Due at once where an operator has decided something since the batch was made: the rest may be over."""
+        me, informed = self.worker, batch.control_seen == self._control
+        rests = [(r.queue, me, r.fetched, now + (r.in_ms if informed else 0), now) for r in batch.released]
+        write_many(db, SQL["release_queues"], rests)
 
     def _join_hosts(self, db: apsw.Connection, batch: Batch) -> None:
         if batch.joined_hosts:

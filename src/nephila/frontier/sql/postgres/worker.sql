@@ -106,6 +106,9 @@ UPDATE queues q SET held = 0, fetched = v.fetched, due =
   (SELECT CASE WHEN q.dead = '' THEN greatest(f.not_before, v.not_before) ELSE %(now)s END FROM frontier f WHERE f.queue = q.id ORDER BY f.not_before LIMIT 1)
 FROM unnest(%(queue)s, %(fetched)s, %(not_before)s) AS v(queue, fetched, not_before) WHERE q.id = v.queue AND q.held = %(worker)s;
 
+-- name: wake_released
+UPDATE queues SET due = %(now)s WHERE id = ANY(%(queues)s) AND held = 0 AND due > %(now)s;
+
 -- name: free_lost
 -- After a lost answer: what is marked as ours but not in our hands is free again.
 UPDATE queues SET held = 0 WHERE part = ANY(%s) AND held = %s AND due IS NOT NULL AND id <> ALL(%s);
