@@ -22,7 +22,7 @@ from nephila.frontier.grants import share_of
 from nephila.frontier.operators import Rulings
 from nephila.frontier.postgres.arrays import Blobs, Column, Floats, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor, Database
-from nephila.frontier.postgres.inserter import Inserter, Refusals
+from nephila.frontier.postgres.inserter import Inserter, Refusals, hosts_of
 from nephila.frontier.postgres.rulebook import PostgresRulebook
 from nephila.frontier.postgres.sessions import fence, fence_dead
 from nephila.frontier.rows import crawl_of
@@ -307,10 +307,14 @@ class PostgresFrontier:
         refusals: Refusals,
     ) -> None:
         """Not of crawls that were deleted meanwhile. One look-up finds the queues of links and children."""
-        children = [child for outcome in ended for child in outcome.children] + others
-        children = [child for child in children if child.crawl in self._crawls]
-        linked = {(o.crawl, host) for o in ended if o.page is not None for host in o.page.links}
-        self._inserter.find_queues(cursor, linked.union([(child.crawl, child.host) for child in children]))
+        living = [outcome for outcome in ended if outcome.crawl in self._crawls]
+        children = [child for outcome in living for child in outcome.children]
+        children += [child for child in others if child.crawl in self._crawls]
+        hosts = hosts_of(children)
+        for outcome in living:
+            if outcome.page is not None:
+                hosts.setdefault(outcome.crawl, set()).update(outcome.page.links)
+        self._inserter.find_queues(cursor, hosts)
         inserted = self._inserter.insert_all(cursor, children, self._sorted_parts, now, refusals)
         for crawl, count in inserted.items():
             tallies[crawl, "urls"] += count
