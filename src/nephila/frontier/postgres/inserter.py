@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from nephila.frontier.columns import NUL, storable
-from nephila.frontier.postgres.arrays import Blobs, Ints, Texts
+from nephila.frontier.postgres.arrays import Blobs, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor
 from nephila.frontier.remembered import Remembered
 from nephila.frontier.statements import statements
@@ -17,6 +17,7 @@ SQL = statements("postgres", "worker")
 Refusals = Counter[tuple[int, str, str]]
 Place = tuple[int, str]  # crawl, host
 place_of = itemgetter(0, 1)  # of a child
+common_of = itemgetter(0, 4, 5, 6, 8, 9)  # crawl, depth, priority, parent, kind, hops: all links of a page share them
 
 
 class Inserter(Remembered):
@@ -77,15 +78,14 @@ class Inserter(Remembered):
             return Counter()
         ids = self._ids
         # Turned at once: a look at each child for each column costs four times as much, most of it memory.
-        crawls, hosts, keys, urls, depths, priorities, parents, raws, kinds, hops = zip(*children, strict=True)
+        crawls, hosts, keys, urls, _, _, _, raws, _, _ = zip(*children, strict=True)
+        commons = list(map(common_of, children))
+        pages = {common: number for number, common in enumerate(dict.fromkeys(commons), 1)}  # arrays begin at 1
+        of_page = columns((Ints,) * 6, list(pages))
         values = {
+            **dict(zip(("crawl", "depth", "prio", "parent", "kind", "hops"), of_page, strict=True)),
             "queue": Ints([ids[crawl][host] for crawl, host in zip(crawls, hosts, strict=True)]),
-            "parent": Ints(parents),
-            "crawl": Ints(crawls),
-            "depth": Ints(depths),
-            "prio": Ints(priorities),
-            "kind": Ints(kinds),
-            "hops": Ints(hops),
+            "page": Ints(map(pages.__getitem__, commons)),
             "key": Blobs(keys),
             "url": Texts(urls),
             "raw": Texts([raw if raw is None or NUL not in raw else storable(raw) for raw in raws]),
