@@ -338,9 +338,10 @@ class PostgresFrontier:
         if batch.retries:
             retries = [(r.url_id, now + r.in_ms, r.tries, r.crashes, r.reason) for r in batch.retries]
             cursor.execute(SQL["retry_urls"], columns(RETRY_KINDS, retries))
-        if batch.clocks:
-            clocks = {clock.host: host_values(clock, now) for clock in batch.clocks}  # the last word of each
-            cursor.execute(SQL["upsert_hosts"], columns(HOST_KINDS, list(clocks.values())))
+        for statement, clocks in ((SQL["upsert_hosts"], batch.clocks), (SQL["resolve_hosts"], batch.resolved)):
+            if clocks:
+                values = {clock.host: host_values(clock, now) for clock in clocks}  # the last word of each
+                cursor.execute(statement, columns(HOST_KINDS, list(values.values())))
         if batch.robots:
             answers = {(record.host, record.origin): robots_values(record, now) for record in batch.robots}
             cursor.execute(SQL["upsert_robots"], columns(ROBOTS_KINDS, list(answers.values())))
@@ -474,14 +475,13 @@ class PostgresFrontier:
         found = {host: HostRecord(0, Pace(), "", 0, []) for host in hosts}
         # Binary: the text of a robots.txt would be sent as hexadecimal digits.
         for row in cursor.execute(SQL["hosts"], (Texts(hosts),), binary=True).fetchall():
-            known, next_at, latency, slowdown, errors, strikes, nxdomain, crawl_delay, override, rest, requests = row[
-                :11
-            ]
-            host, origin, access, status, body, expires_at, *seen = row[11:]
+            known, next_at, latency, slowdown, errors, strikes, nxdomain, crawl_delay, override, rest = row[:10]
+            requests, resolved, host, origin, access, status, body, expires_at, *seen = row[10:]
             record = found[host]
             if known is not None:
                 record.pace = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
-                record.next_in_ms, record.rest_reason, record.requests = max(0, next_at - now), rest, requests
+                record.next_in_ms, record.rest_reason = max(0, next_at - now), rest
+                record.requests, record.resolved = requests, resolved
             if origin is not None:
                 record.robots.append(RobotsRecord(origin, host, access, status, body, expires_at - now, *seen))
         return found

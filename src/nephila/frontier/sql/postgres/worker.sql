@@ -90,6 +90,12 @@ ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_ms = excluded
   addresses = CASE WHEN excluded.addresses = '' THEN hosts.addresses ELSE excluded.addresses END,
   cnames = CASE WHEN excluded.addresses = '' THEN hosts.cnames ELSE excluded.cnames END;
 
+-- name: resolve_hosts
+-- Looked up without a request: of a known host the clock stays as it is.
+INSERT INTO hosts(host, next_at, delay_ms, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests, addresses, cnames)
+SELECT * FROM unnest(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ORDER BY 1
+ON CONFLICT (host) DO UPDATE SET addresses = excluded.addresses, cnames = excluded.cnames;
+
 -- name: upsert_robots
 INSERT INTO robots(host, origin, access, status, body, expires_at, failures, detail, fetched_at)
 SELECT * FROM unnest(%s, %s, %s, %s, %s, %s, %s, %s, %s) ORDER BY 1, 2
@@ -169,7 +175,7 @@ FROM unnest(%s, %s) AS v(queue, not_before) WHERE q.id = v.queue;
 
 -- name: hosts
 -- With the robots.txt of each of their origins: a row for each of these, one without if there is none.
-SELECT h.host, h.next_at, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.requests,
+SELECT h.host, h.next_at, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.requests, h.addresses <> '',
   wanted.host, r.origin, r.access, r.status, r.body, r.expires_at, r.failures, r.detail, r.fetched_at
 FROM unnest(%s) AS wanted(host) LEFT JOIN hosts h ON h.host = wanted.host LEFT JOIN robots r ON r.host = wanted.host;
 
