@@ -115,18 +115,25 @@ def _parse_fields(lines: bytes) -> dict[str, str]:
 
 
 def digest_problem(record: Record) -> str | None:
-    """What is wrong with the digests of a record's block and (but for a revisit, which has none) of its payload."""
+    """What is wrong with the digests of a record's block and payload; one of them every record has.
+
+    The payload digest of a revisit is of another record's payload.
+    """
     fields = record.fields
-    if not digest_holds(fields.get("warc-block-digest"), record.block):
+    block, payload = fields.get("warc-block-digest"), fields.get("warc-payload-digest")
+    if fields.get("warc-type") == "revisit":
+        payload = None
+    if block is None and payload is None:
+        return "it has no digest"
+    if block is not None and not digest_holds(block, record.block):
         return "its block digest does not hold"
-    stored = fields.get("warc-payload-digest")
-    if stored is None or fields.get("warc-type") == "revisit":
-        return None
-    return None if digest_holds(stored, record.block[record.payload_at :]) else "its payload digest does not hold"
+    if payload is not None and not digest_holds(payload, record.block[record.payload_at :]):
+        return "its payload digest does not hold"
+    return None
 
 
-def digest_holds(stored: str | None, content: bytes) -> bool:
-    algorithm, _, value = (stored or "").partition(":")
+def digest_holds(stored: str, content: bytes) -> bool:
+    algorithm, _, value = stored.partition(":")
     if algorithm == "sha1":
         return hashlib.sha1(content, usedforsecurity=False).hexdigest() == value
     return algorithm == "sha256" and hashlib.sha256(content).hexdigest() == value

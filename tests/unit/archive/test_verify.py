@@ -37,11 +37,11 @@ def test_a_whole_record_has_no_problem(tmp_path: Path, place: ArchivePlace) -> N
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        (b"text/html", b"text/evil", "block digest"),
-        (b"some text", b"some next", "block digest"),
+        (b"some text", b"some next", "payload digest"),
         (b"Payload-Digest: sha256:", b"Payload-Digest: sha256:0", "payload digest"),
         (b"Payload-Digest: sha256:", b"Payload-Digest: md5:", "payload digest"),
-        (b"Block-Digest: sha1:", b"No-Digest: sha1:", "block digest"),
+        (b"Payload-Digest: sha256:", b"Block-Digest: sha256:", "block digest"),
+        (b"Payload-Digest: sha256:", b"No-Digest: sha256:", "no digest"),
         (b"Content-Length: ", b"Content-Length: 1", "Content-Length"),
     ],
 )
