@@ -128,7 +128,7 @@ class PostgresIndex:
             cursor.execute(SQL["by_index"])
             rows = cursor.execute(SQL["search"], values).fetchall()
         total = int(rows[0][0])
-        hits = [Hit(hit_document(*named, text), score) for _, *named, text, score in rows if text is not None]
+        hits = [Hit(hit_document(*columns), score) for _, *columns, score in rows if score is not None]
         return Found(hits, min(total, MATCHES_MAX), total <= MATCHES_MAX)
 
     def close(self) -> None:

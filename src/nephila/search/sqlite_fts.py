@@ -117,7 +117,7 @@ class SqliteIndex:
                 return NOTHING
             total = int(db.execute(SQL["total"], (match, MATCHES_MAX + 1)).get)
             rows = db.execute(SQL["best"], values).fetchall() if limit else []
-        hits = [Hit(hit_document(*named, text), score) for *named, text, score in rows]
+        hits = [Hit(hit_document(*columns), score) for *columns, score in rows]
         return Found(hits, min(total, MATCHES_MAX), total <= MATCHES_MAX)
 
     # --- the file

@@ -28,7 +28,6 @@ CrawlFilter = Annotated[str | None, Query(pattern=CRAWL_PATTERN, description="nu
 Words = Annotated[
     PlainText,
     Query(
-        min_length=1,
         max_length=QUERY_CHARS_MAX,
         description='words that must all be there, "phrases", -words to leave out, prefixes*',
         examples=["crawler"],
