@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from nephila import __version__, log
 from nephila.blackbox import BlackBox
 from nephila.clock import SystemClock
+from nephila.errors import NephilaError
 from nephila.frontier.operators import Rulebook
 from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteRulebook, SqliteUpkeep
 from nephila.frontier.store import Catalog, Frontier, Upkeep, WorkerInfo
@@ -156,8 +157,13 @@ def run_indexer(settings: ProcessSettings) -> None:
     threading.Thread(target=watch_parent, daemon=True).start()
     os.nice(INDEXER_NICE)
     resource.setrlimit(resource.RLIMIT_DATA, (INDEXER_BYTES_MAX, INDEXER_BYTES_MAX))
-    store = open_store(settings)
-    follow(Indexer(store.catalog, store.index, settings.archive_folder, SystemClock()), lambda: False, sleep)
+    try:
+        store = open_store(settings)
+        follow(Indexer(store.catalog, store.index, settings.archive_folder, SystemClock()), lambda: False, sleep)
+    except NephilaError as error:  # its keeper starts another
+        log.component_log("indexer").error("indexer_broke", error=str(error))
+    log.flush()
+    os._exit(1)
 
 
 def keep_memory() -> None:

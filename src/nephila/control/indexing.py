@@ -15,7 +15,7 @@ from nephila import log
 from nephila.archive.reader import read_response
 from nephila.clock import Clock
 from nephila.control.supervisor import Supervisor
-from nephila.errors import ArchiveError, NephilaError
+from nephila.errors import ArchiveError, NephilaError, UsageError
 from nephila.extract.directives import directives_of
 from nephila.extract.text import HTML_BYTES_MAX, text_of
 from nephila.fetch.body import decode_body
@@ -123,8 +123,11 @@ class Indexer:
         """None: it is no page, asks not to be found, or cannot be read."""
         if row.state is not UrlState.VISITED or row.kind is not Kind.PAGE or row.noindex:
             return None
-        if row.crawl not in settings:
-            settings[row.crawl] = self.catalog.crawl(row.crawl).settings
+        try:
+            if row.crawl not in settings:
+                settings[row.crawl] = self.catalog.crawl(row.crawl).settings
+        except UsageError:  # deleted just now
+            return None
         try:
             return document_of(self.archive, file, row, settings[row.crawl])
         except Exception as error:
@@ -183,7 +186,7 @@ class IndexerKeeper(Supervisor):
         try:
             super().poll()
         except NephilaError as error:
-            _log().error("indexer_broke", error=str(error), again_in_seconds=AGAIN_SECONDS)
+            _log().error("indexer_put_off", error=str(error), again_in_seconds=AGAIN_SECONDS)
             self.put_off(AGAIN_SECONDS)
 
 
