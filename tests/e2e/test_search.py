@@ -339,7 +339,7 @@ def test_the_command_searches(nephila: Command, web: TestWeb) -> None:
         ("silk", "--crawl", "99"),
         ("silk", "--crawl", "x y"),
         ("silk", "--limit", "0"),
-        ("'-silk'",),
+        (" -silk",),
     ):
         code, out, err = nephila("search", *wrong)
         assert (code, out, len(err.splitlines())) == (2, "", 1), (wrong, code, out, err)
