@@ -21,7 +21,6 @@ from nephila.frontier.store import Batch, Flushed, Frontier, HostClock, Outcome,
 from nephila.models import Child, PageRecord, Timing, UrlState
 from nephila.policy.politeness import Pace
 from nephila.settings import ProcessSettings
-from nephila.urls.identity import url_key
 
 PAGES_PER_FLUSH = ProcessSettings.model_fields["flush_results"].default  # 500: what a worker under such load sends
 WINDOW, WINDOW_MAX = 16, 2048
@@ -57,8 +56,11 @@ class Web:
 
     def child(self, crawl: int, host: str, parent: int | None, depth: int) -> Child:
         self.number += 1
-        url = f"https://{host}/a/section/of/it/page-{self.number}.html"
-        made = Child(crawl, host, url_key(url), url, depth, depth, parent, f"page-{self.number}.html")
+        name = f"page-{self.number}.html"
+        # As good as a hash of it, and a third of the price: making results up is not what is measured.
+        made = Child(
+            crawl, host, self.dice.randbytes(16), f"https://{host}/a/section/of/it/{name}", depth, depth, parent, name
+        )
         self.recent.append(made)
         return made
 
@@ -173,6 +175,7 @@ class Player:
         self.web = web
         self.worker = 0
         self.seq = 0
+        self.control = 0
         self.held: dict[int, Held] = {}
         self.turn: deque[int] = deque()  # queues with rows, the next one first
         self.emptied: list[int] = []  # queues that go back
@@ -224,11 +227,13 @@ class Player:
         self.measure.longest = max(self.measure.longest, wall)
         if batch.outcomes:
             self.measure.walls.append(wall / len(batch.outcomes))
+        self.control = answer.control
         return answer
 
     def batch(self) -> Batch:
         self.seq += 1
-        batch = Batch(self.seq, released=[Release(queue, 0, 1) for queue in self.emptied])
+        released = [Release(queue, 0, 1) for queue in self.emptied]
+        batch = Batch(self.seq, control_seen=self.control, released=released)
         self.emptied.clear()
         hosts, asked = set(), []
         while self.turn and len(batch.outcomes) < PAGES_PER_FLUSH:

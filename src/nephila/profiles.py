@@ -194,6 +194,16 @@ class RedirectSettings(Group):
     max_hops: int = Field(5, ge=0, le=50, description="redirects in a row that are followed")
 
 
+class DnsSettings(Group):
+    """When names become addresses. A look-up is no request to the host: politeness does not wait for it."""
+
+    resolve_discovered: bool = Field(
+        False,
+        description="look the name of a host up as soon as it is discovered, once; else when it is first asked for a "
+        "page. Behind a proxy names are never looked up",
+    )
+
+
 class ContentSettings(Group):
     store: ContentStore = Field(
         ContentStore.WARC, description="archive every response as WARC, or keep only the record"
@@ -232,6 +242,7 @@ class CrawlSettings(Group):
     host: HostSettings = HostSettings()
     robots: RobotsSettings = RobotsSettings()
     redirects: RedirectSettings = RedirectSettings()
+    dns: DnsSettings = DnsSettings()
     content: ContentSettings = ContentSettings()
     fetch: FetchSettings = FetchSettings()
 
@@ -254,6 +265,7 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
         "polite": {"adaptive": False},
         "robots": {"mode": "ignore"},
         "redirects": {"max_hops": 3},
+        "dns": {"resolve_discovered": True},
     },
     "smallweb": {
         "scope": {"mode": "same_domain"},

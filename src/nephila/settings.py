@@ -54,6 +54,17 @@ def _address(value: str) -> str:
     return str(ipaddress.ip_address(value))
 
 
+def _name_server(value: str) -> str:
+    """An address, with a port where it is not 53: 192.0.2.1:5353, [2001:db8::1]:5353."""
+    if not value.startswith("[") and value.count(":") != 1:
+        return _address(value)
+    address, _, port = value.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise ValueError("write address or address:port")
+    host = _address(address.strip("[]"))
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def _header_text(value: str) -> str:
     if not value.isprintable():
         raise ValueError("it goes into a header and must be one line of printable text")
@@ -72,6 +83,7 @@ def without_password(url: str) -> str:
 
 
 Address = Annotated[str, AfterValidator(_address)]
+NameServer = Annotated[str, AfterValidator(_name_server)]
 StoreUrl = Annotated[str, AfterValidator(_store_url)]
 HeaderText = Annotated[str, Field(max_length=500), AfterValidator(_header_text)]
 
@@ -132,8 +144,10 @@ class ProcessSettings(BaseSettings):
     resolve: Annotated[dict[str, Address], NoDecode, BeforeValidator(_pairs)] = Field(
         {}, description="fixed addresses of names, without DNS: name=address,name=address"
     )
-    dns_servers: Annotated[tuple[Address, ...], NoDecode, BeforeValidator(_split)] = Field(
-        (), description="addresses of the DNS servers, comma separated; unset: those of the system"
+    dns_servers: Annotated[tuple[NameServer, ...], NoDecode, BeforeValidator(_split)] = Field(
+        (),
+        description="addresses of the DNS servers, comma separated, with a port where it is not 53; unset: those of "
+        "the system",
     )
     host: Annotated[str, AfterValidator(_address)] = Field(
         "127.0.0.1", description="address that `serve` listens on; one that others can reach needs a token"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -34,14 +35,14 @@ class Face:
 
 
 @contextmanager
-def faced(kind: str, folder: Path) -> Iterator[Face]:
-    with _place(kind, folder) as place, _serving(place) as client:
+def faced(kind: str, folder: Path, **options: Any) -> Iterator[Face]:
+    """`options`: process settings."""
+    with _place(kind, folder, {"allow_private": True} | options) as place, _serving(place) as client:
         yield Face(client, place)
 
 
 @contextmanager
-def _place(kind: str, folder: Path) -> Iterator[Place]:
-    more = {"allow_private": True}
+def _place(kind: str, folder: Path, more: dict[str, Any]) -> Iterator[Place]:
     if kind == "sqlite":
         place = Place(folder, more=more)
         yield place

@@ -20,9 +20,10 @@ from nephila.frontier.store import WorkerInfo
 from nephila.models import CrawlState
 from nephila.worker.worker import Worker
 from tests.api.faced import Face, faced
-from tests.api.served import WORDS_001
+from tests.api.served import KINDS, WORDS_001
 from tests.e2e.harness import Place, close
 from tests.site.fixtures import OTHER_HOST, html
+from tests.site.names import NameServer
 from tests.site.server import Page, TestWeb
 
 CRAWLS = "/api/v1/crawls"
@@ -194,6 +195,40 @@ def test_a_crawl_from_start_to_end(face: Face, web: TestWeb) -> None:
     assert sum(stats["status_counts"].values()) == 6
     # At the depth limit a URL is recorded and counts as completed, but is never asked for.
     assert not [hit for hit in web.hits() if hit.path in ("/deep", "/robots.txt")]
+
+
+@pytest.mark.requirement("A-20", "A-21", "A-24", "W-14", "G-03")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_graph_shows_the_address_of_every_child_though_none_was_fetched(
+    kind: str, tmp_path: Path, web: TestWeb
+) -> None:
+    hosts = {f"h{number}.test": f"127.0.1.{number}" for number in range(120)}
+    links = [web.url(path, host) for host in hosts for path in ("/", "/x")]
+    nowhere = web.url("/", "nowhere.test")
+    web.add({"root.test": {"/": html(*links, nowhere)}})
+    with NameServer() as names:
+        names.add("root.test", "127.0.0.1")
+        for host, address in hosts.items():
+            names.add(host, address, f"edge.{host}")
+        with faced(kind, tmp_path, dns_servers=(names.address,)) as face:
+            body = {"url": web.url("/", "root.test"), "depth": 1, "settings": OWN}
+            with working(face.place):
+                answer = face.client.post(CRAWLS, json=body)
+                assert answer.status_code == 201, answer.text
+                made = answer.json()
+                assert (made["profile"], made["total"]) == ("graph", 2 * len(hosts) + 2), "in one transaction"
+                assert final_message(face, made["crawl_id"])["status"] == "completed"
+            graph = face.client.get(f"{CRAWLS}/{made['crawl_id']}/graph").json()
+            shown = face.client.get("/api/v1/hosts/h7.test").json()
+    nodes = {node["url"]: node for node in graph["nodes"]}
+    root = nodes.pop(web.url("/", "root.test"))
+    assert (root["depth"], root["ip"], root["state"]) == (0, "127.0.0.1", "visited")
+    assert nodes.pop(nowhere)["ip"] is None
+    assert {url: node["ip"] for url, node in nodes.items()} == {url: hosts[nodes[url]["domain"]] for url in links}
+    assert {(node["depth"], node["state"], node["parent"]) for node in nodes.values()} == {(1, "excluded", root["id"])}
+    assert {hit.host for hit in web.hits()} == {"root.test"}
+    assert (shown["clock"]["addresses"], shown["clock"]["cnames"]) == ("127.0.1.7", "edge.h7.test")
+    assert shown["clock"]["requests"] == 0
 
 
 @pytest.mark.requirement("A-29")

@@ -15,7 +15,7 @@ from nephila.api.app import create_app
 from nephila.frontier.operators import Access
 from tests.api.served import KINDS, V1, Served, served
 
-EXAMPLES = {"sqlite": 10, "postgres": 5}  # per operation and mode
+EXAMPLES = {"sqlite": 6, "postgres": 3}  # per operation and mode
 CHECKS = [
     checks.not_a_server_error,
     checks.status_code_conformance,

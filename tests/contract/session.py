@@ -74,6 +74,7 @@ class Session:
         self.frontier = backend.frontier()
         self.id = self.frontier.join(WorkerInfo(name, 1, "test"))
         self.seq = 0
+        self.control = 0
         self.parts: set[int] = set()
         self.held: dict[int, Window] = {}
         if lease:
@@ -86,13 +87,14 @@ class Session:
 
     def batch(self, **content: object) -> Batch:
         self.seq += 1
-        return Batch(self.seq, **content)  # type: ignore[arg-type]
+        return Batch(self.seq, **{"control_seen": self.control, **content})  # type: ignore[arg-type]
 
     def flush(self, **content: object) -> Flushed:
         return self.send(self.batch(**content))
 
     def send(self, batch: Batch) -> Flushed:
         answer = self.frontier.flush(batch)
+        self.control = answer.control
         for release in batch.released:
             self.held.pop(release.queue, None)
         done = {outcome.url_id for outcome in batch.outcomes} | {retry.url_id for retry in batch.retries}

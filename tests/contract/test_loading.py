@@ -1,8 +1,10 @@
 """What is handed out, in which order, and when."""
 
+from dataclasses import replace
+
 import pytest
 
-from nephila.frontier.store import Catalog, HostClock, Refill, Release, Retry, RobotsRecord
+from nephila.frontier.store import Catalog, HostClock, HostRow, Refill, Release, Retry, RobotsRecord
 from nephila.models import Kind, UrlState
 from nephila.policy.politeness import Pace
 from tests.contract.backend import Backend
@@ -154,6 +156,36 @@ def test_an_unknown_host_may_be_asked_at_once(backend: Backend, catalog: Catalog
     record = Session(backend).flush(new_queues=10, window=10).hosts["a.test"]
     assert (record.next_in_ms, record.pace, record.robots) == (0, Pace(), [])
     assert catalog.host("a.test") is None
+
+
+@pytest.mark.requirement("W-14")
+def test_a_look_up_without_a_request_leaves_a_hosts_clock_alone(backend: Backend, catalog: Catalog) -> None:
+    seeded(catalog, A)
+    session = Session(backend)
+    pace = Pace(latency_ms=12.5, slowdown=2.0, errors=3, strikes=1, crawl_delay_ms=900, nxdomain=1)
+    session.flush(clocks=[HostClock("a.test", 4000, 1000, pace, "backoff", 9)])
+    backend.clock.advance(1000)
+    session.flush(resolved=[HostClock("a.test", 5000, 500, Pace(), "", 0, "192.0.2.1 192.0.2.2", "b.test c.test")])
+    known = HostRow("a.test", 3000, 1000, 9, pace, "backoff", "192.0.2.1 192.0.2.2", "b.test c.test")
+    assert catalog.host("a.test") == known
+    session.flush(resolved=[HostClock("a.test", 0, 0, Pace(), "", 0, "192.0.2.3")])
+    assert catalog.host("a.test") == replace(known, addresses="192.0.2.3", cnames=""), "the chain is that of the answer"
+    assert session.flush(new_queues=10, window=10).hosts["a.test"].next_in_ms == 3000
+
+
+@pytest.mark.requirement("W-14")
+def test_a_host_that_was_only_looked_up_is_known(backend: Backend, catalog: Catalog) -> None:
+    seeded(catalog, A, "http://b.test/")
+    session = Session(backend)
+    session.flush(resolved=[HostClock("a.test", 1, 1000, Pace(), "", 0, "192.0.2.1 192.0.2.2")])
+    backend.clock.advance(1)
+    records = session.flush(new_queues=10, window=10).hosts
+    assert {host: record.resolved for host, record in records.items()} == {"a.test": True, "b.test": False}
+    assert (records["a.test"].next_in_ms, records["a.test"].requests) == (0, 0)
+    assert catalog.addresses({"a.test", "b.test", "c.test"}) == {"a.test": "192.0.2.1 192.0.2.2"}
+    assert catalog.addresses([]) == {}
+    session.flush(clocks=[HostClock("b.test", 0, 1000, Pace(), "", 1)], released=session.releases())
+    assert not session.flush(new_queues=10, window=10).hosts["b.test"].resolved, "it was asked, by whatever address"
 
 
 @pytest.mark.requirement("S-06", "RC-07")

@@ -388,7 +388,7 @@ class StoreMachine(RuleBasedStateMachine):
         return batch
 
 
-EXAMPLES = {"sqlite": "60", "postgres": "30"}  # there each takes a second
+EXAMPLES = {"sqlite": "40", "postgres": "15"}  # there each takes two seconds
 
 
 @pytest.mark.slow

@@ -121,6 +121,7 @@ def _rich_batch(session: Session, crawl: object) -> dict[str, object]:
         "outcomes": [outcome],
         "retries": [Retry(b.id, outcome.crawl, 1000, 1, 0, "timeout")],
         "clocks": [HostClock("a.test", 1000, 1000, Pace(), "", 1)],
+        "resolved": [HostClock("new.test", 1, 1000, Pace(), "", 0, "192.0.2.1")],
         "robots": [RobotsRecord("http://a.test", "a.test", "allow_all", 404, b"", 1000)],
         "tallies": {(outcome.crawl, "bytes"): 7},
         "refusals": {(outcome.crawl, "other.test", Refusal.SCOPE): 3},

@@ -178,6 +178,21 @@ def test_the_sleeping_queues_of_a_host_wake_when_its_rule_changes(
     assert {row.url for row in session.load()} == {A}
 
 
+def test_a_queue_that_was_put_to_rest_before_the_rule_changed_is_due_at_once(
+    backend: Backend, catalog: Catalog, rulebook: Rulebook
+) -> None:
+    """The batch says "until the block ends" and reaches the store after the block was taken back."""
+    crawl = seeded(catalog, A)
+    rulebook.set_host("a.test", None, 60_000, "", "me")
+    session = Session(backend)
+    session.load()
+    resting = session.batch(released=session.releases(60_000))
+    rulebook.clear_host("a.test")
+    session.send(resting)
+    assert catalog.queue(crawl.id, "a.test").due_in_ms == 0  # type: ignore[union-attr]
+    assert {row.url for row in session.load()} == {A}
+
+
 def test_a_queue_that_is_held_or_asleep_for_good_is_left_alone(
     backend: Backend, catalog: Catalog, rulebook: Rulebook
 ) -> None:

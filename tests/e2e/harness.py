@@ -141,13 +141,20 @@ def quick_settings(overrides: Mapping[str, Any] | None = None, profile: str = "d
 
 
 def run_here(
-    place: Place, crawl_id: int, *, seconds: float = 60, wrap: Callable[[Frontier], Frontier] = lambda store: store
+    place: Place,
+    crawl_id: int,
+    *,
+    seconds: float = 60,
+    wrap: Callable[[Frontier], Frontier] = lambda store: store,
+    until: Callable[[], bool] = lambda: False,
 ) -> Crawl:
-    """Crawl with one worker inside this process until the crawl is over."""
-    return uvloop.run(_run_here(place, crawl_id, seconds, wrap))
+    """Crawl with one worker inside this process until the crawl is over, or `until` says that it is enough."""
+    return uvloop.run(_run_here(place, crawl_id, seconds, wrap, until))
 
 
-async def _run_here(place: Place, crawl_id: int, seconds: float, wrap: Callable[[Frontier], Frontier]) -> Crawl:
+async def _run_here(
+    place: Place, crawl_id: int, seconds: float, wrap: Callable[[Frontier], Frontier], until: Callable[[], bool]
+) -> Crawl:
     settings = place.settings()
     store = place.store()
     frontier = wiring.open_frontier(settings)
@@ -156,7 +163,7 @@ async def _run_here(place: Place, crawl_id: int, seconds: float, wrap: Callable[
     task = asyncio.ensure_future(worker.run())
     try:
         async with asyncio.timeout(seconds):
-            while not (crawl := store.catalog.crawl(crawl_id)).state.over:
+            while not ((crawl := store.catalog.crawl(crawl_id)).state.over or until()):
                 if task.done():
                     task.result()
                 duty.run_once()

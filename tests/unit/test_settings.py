@@ -72,6 +72,8 @@ def test_an_option_equal_to_the_default_is_still_an_option() -> None:
         ("NEPHILA_RESOLVE", "a.test"),
         ("NEPHILA_RESOLVE", "a.test=somewhere"),
         ("NEPHILA_DNS_SERVERS", "resolver.test"),
+        ("NEPHILA_DNS_SERVERS", "192.0.2.1:none"),
+        ("NEPHILA_DNS_SERVERS", "192.0.2.1:65536"),
         ("NEPHILA_LOG_LEVEL", "loud"),
         ("NEPHILA_CONTACT", "me\nX-Evil: 1"),
         ("NEPHILA_USER_AGENT", "a\nb"),
@@ -83,6 +85,12 @@ def test_a_wrong_value_is_one_line(monkeypatch: pytest.MonkeyPatch, env: str, te
         process_settings()
     message = str(caught.value)
     assert message.startswith(f"setting {env} cannot be ") and "\n" not in message
+
+
+def test_a_name_server_may_have_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = ("192.0.2.1", "192.0.2.1:5353", "2001:db8::1", "[2001:db8::1]:5353")
+    monkeypatch.setenv("NEPHILA_DNS_SERVERS", ",".join(servers))
+    assert process_settings().dns_servers == servers
 
 
 def test_every_setting_can_be_an_option() -> None:

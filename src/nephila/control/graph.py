@@ -1,13 +1,10 @@
 """The graph of a crawl in keyset pages: who discovered whom, and who links to whom."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from nephila.frontier.store import Catalog, UrlFilter, UrlRow
 from nephila.models import Kind, UrlState
-
-HOSTS_LOOKED_MAX = 100  # per page, for their addresses: each is a read
 
 
 class GraphKind(StrEnum):
@@ -25,7 +22,7 @@ class Node:
     status: int | None
     title: str | None
     parent: int | None
-    ip: str | None
+    ip: str | None  # of its host, once the name was resolved: whether or not this URL was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +39,9 @@ def graph_page(catalog: Catalog, crawl_id: int, kind: GraphKind, after: int, lim
 def discovery(catalog: Catalog, crawl_id: int, after: int, limit: int) -> GraphPage:
     rows = catalog.urls(crawl_id, after, limit, UrlFilter())
     pages = [row for row in rows if row.kind is Kind.PAGE]
-    addresses = _addresses(catalog, pages)
+    addresses = catalog.addresses({row.host for row in pages})
     edges = [(row.discovered_from, row.id) for row in pages if row.discovered_from is not None]
-    nodes = [_node(row, addresses.get(row.host)) for row in pages]
+    nodes = [_node(row, addresses.get(row.host, "")) for row in pages]
     return GraphPage(nodes, edges, rows[-1].id if rows else None)
 
 
@@ -55,11 +52,6 @@ def links(catalog: Catalog, crawl_id: int, after: int, limit: int) -> GraphPage:
     return GraphPage([], edges, found[-1][0] if found else None)
 
 
-def _addresses(catalog: Catalog, rows: Iterable[UrlRow]) -> dict[str, str]:
-    hosts = list(dict.fromkeys(row.host for row in rows))[:HOSTS_LOOKED_MAX]
-    clocks = (catalog.host(host) for host in hosts)
-    return {clock.host: clock.addresses.split()[0] for clock in clocks if clock is not None and clock.addresses}
-
-
-def _node(row: UrlRow, ip: str | None) -> Node:
+def _node(row: UrlRow, addresses: str) -> Node:
+    ip = addresses.partition(" ")[0] or None
     return Node(row.id, row.url, row.host, row.depth, row.state, row.status, row.title, row.discovered_from, ip)

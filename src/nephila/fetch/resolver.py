@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import aiodns
 import pycares
@@ -33,6 +34,10 @@ class DnsAnswer:
     expires_tick_ms: float = FOREVER_MS
     error: Reason = Reason.NONE  # DNS | NXDOMAIN
     detail: str = ""
+
+    def texts(self) -> tuple[str, str]:
+        """Addresses and chain as the row of a host has them."""
+        return " ".join(self.addresses), " ".join(self.cnames)
 
 
 class Resolver:
@@ -116,7 +121,8 @@ def answer_of(found: pycares.AddrInfoResult, now_tick_ms: float) -> DnsAnswer:
         return refusal(pycares.errno.ARES_ENODATA, "no addresses", now_tick_ms)
     ttls = [node.ttl for node in found.nodes] + [cname.ttl for cname in found.cnames]
     ttl_ms = min(max(min(ttls) * 1000, TTL_MS_MIN), TTL_MS_MAX)
-    cnames = tuple(cname.name for cname in found.cnames[:CNAMES_MAX] if cname.name)
+    chain = dict.fromkeys(cname.name for cname in found.cnames if cname.name)  # one comes with each kind of address
+    cnames = tuple(islice(chain, CNAMES_MAX))
     return DnsAnswer(addresses, cnames, now_tick_ms + ttl_ms)
 
 

@@ -8,7 +8,7 @@ All times that cross this seam are RELATIVE milliseconds ("in 1,500 ms"), so tha
 neither a lease nor a host's rest; the store adds its own clock. Stamps that are only shown (fetched_at) are absolute.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -157,6 +157,9 @@ class Batch:
     retries: list[Retry] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)  # that no outcome brings: robots rows
     clocks: list[HostClock] = field(default_factory=list)
+    resolved: list[HostClock] = field(
+        default_factory=list
+    )  # hosts whose names were looked up without a request: of one that the store knows only addresses and names change
     robots: list[RobotsRecord] = field(default_factory=list)
     released: list[Release] = field(default_factory=list)
     deaths: list[tuple[int, str]] = field(
@@ -196,6 +199,7 @@ class HostRecord:
     rest_reason: str
     requests: int
     robots: list[RobotsRecord]
+    resolved: bool = False  # its addresses are stored
 
 
 @dataclass(slots=True)
@@ -400,7 +404,7 @@ class HostView:
 
 @dataclass(frozen=True, slots=True)
 class KnownHost:
-    """A host that was asked for something, over all crawls."""
+    """A host that was asked for something, or whose name was looked up, over all crawls."""
 
     clock: HostRow
     robots_version: int | None  # of the origin that was asked last
@@ -524,6 +528,9 @@ class Catalog(Protocol):
         """Of its origins, up to ORIGINS_MAX."""
 
     def host(self, host: str) -> HostRow | None: ...
+    def addresses(self, hosts: Collection[str]) -> dict[str, str]:
+        """Of those whose names were resolved, separated by blanks."""
+
     def queue(self, crawl_id: int, host: str) -> QueueRow | None: ...
     def queues(self, crawl_id: int, limit: int) -> list[QueueRow]: ...
     def workers(self) -> list[WorkerRow]: ...

@@ -47,6 +47,7 @@ class LiveCrawl:
         "permits_private",
         "polite",
         "product_token",
+        "resolves_discovered",
         "retry",
         "rules",
         "running",
@@ -79,6 +80,8 @@ class LiveCrawl:
             self.fetch = settings.fetch.model_copy(update={"allow_private": False})
         self.running = crawl.state is CrawlState.RUNNING
         self.limited = settings.limits.max_pages is not None
+        # A proxy resolves for us: our own questions would tell others what it hides.
+        self.resolves_discovered = settings.dns.resolve_discovered and settings.fetch.proxy is None
         self.archives = settings.content.store is ContentStore.WARC
         if before is None or before.joined_hosts != crawl.joined_hosts:
             self.admission = Admission(settings, crawl.seeds, crawl.joined_hosts)

@@ -9,7 +9,7 @@ from nephila.frontier.operators import Rulings
 from nephila.frontier.store import Batch, Crawl, Flushed, HostRecord, Refill, Release, Row, Window
 from nephila.policy.balance import Lease
 from nephila.settings import ProcessSettings
-from nephila.urls.identity import partition_of
+from nephila.urls.identity import hostname_of, partition_of
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.pending import Cut, Pending, learn_keys
 from nephila.worker.robots_gate import PENDING_LOOK_MS, Need, RobotsGate
@@ -31,6 +31,7 @@ class Holdings:
         self.partitions: dict[int, int | None] = {}  # -> ms since it was forced, None: handed over in peace
         self.giving: set[int] = set()  # to hand back as soon as nothing of theirs is in flight
         self.touched: set[Queue] = set()  # queues to look at in the next flush
+        self.nameless: list[tuple[Queue, str]] = []  # just loaded, with a name that was never resolved
         self.control = -1  # the control version that the crawls and rulings are of
         self.rulings = Rulings()
         self._ruled_tick = 0.0  # when they were read
@@ -170,6 +171,8 @@ class Holdings:
         queue.window = WINDOW_MIN
         self.scheduler.add_queue(queue, window.rows)
         self.touched.add(queue)
+        if crawl.resolves_discovered and not record.resolved:
+            self.nameless.append((queue, hostname_of(window.rows[0].url)))
         forced = self.partitions.get(host.part)
         if forced is not None:
             # The last owner died: it may have asked this host just before.

@@ -49,6 +49,7 @@ class Pending:
     finished: list[Finished] = field(default_factory=list)
     retries: list[tuple[Queue, Retry]] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
+    resolved: dict[Host, tuple[str, str]] = field(default_factory=dict)  # without a request: addresses, CNAME chain
     robots: dict[str, RobotsRecord] = field(default_factory=dict)
     deaths: dict[int, str] = field(default_factory=dict)
     joined: list[tuple[int, str]] = field(default_factory=list)
@@ -108,7 +109,8 @@ class Pending:
         batch.tallies = dict(self.tallies)
         batch.refusals = dict(self.refusals)
         batch.released = [release for _, release in released]
-        batch.clocks = [clock_of(host, now) for host in hosts]
+        batch.clocks = [clock_of(host, now, host.addresses) for host in hosts]
+        batch.resolved = [clock_of(host, now, found) for host, found in self.resolved.items()]
         return Cut(
             batch,
             self.finished,
@@ -117,11 +119,11 @@ class Pending:
         )
 
 
-def clock_of(host: Host, now: float) -> HostClock:
+def clock_of(host: Host, now: float, found: tuple[str, str]) -> HostClock:
     """A request in flight counts as one that ends now: after a crash its host still rests a full delay from then."""
     delay = int(host.delay_ms())
     next_in = max(host.next_tick - now, delay if host.in_flight else 0)
-    addresses, cnames = host.addresses
+    addresses, cnames = found
     return HostClock(host.key, int(next_in) + 1, delay, host.pace, host.rest_reason, host.requests, addresses, cnames)
 
 

@@ -27,7 +27,7 @@ class Queue:
         self.fetched = fetched
         self.rows: deque[Row] = deque()
         self.held: set[int] = set()  # ids in rows, in flight, or with an outcome that is not committed yet
-        self.in_flight = 0  # visits, also while they parse
+        self.in_flight = 0  # visits, also while they parse, and a look-up of its host's name
         self.window = 0  # rows of the next refill
         self.more = True  # the store may have rows that we do not hold
         self.leaving = ""  # the reason why it goes back as soon as nothing of it is in flight

@@ -21,7 +21,7 @@ from nephila.errors import Fenced, StoreUnavailable
 from nephila.extract.parse_pool import ParsePool
 from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.fetcher import Fetcher
-from nephila.fetch.resolver import Resolver
+from nephila.fetch.resolver import DnsAnswer, Resolver
 from nephila.frontier.operators import blocks_of
 from nephila.frontier.store import Batch, Flushed, Frontier, Row, WorkerInfo
 from nephila.log import VisitLog, worker_log
@@ -33,6 +33,7 @@ from nephila.urls.blocks import Blocks
 from nephila.urls.identity import hostname_of, origin_of
 from nephila.worker.crawls import LiveCrawl
 from nephila.worker.holdings import Holdings
+from nephila.worker.lookups import Lookups
 from nephila.worker.metering import Metering
 from nephila.worker.pending import Cut, Pending, archive
 from nephila.worker.robots_gate import Need, RobotsGate
@@ -144,6 +145,7 @@ class Worker:
 
     async def _session(self) -> None:
         self._reset_session()
+        self.lookups = Lookups(self.resolver, self.held, self._resolved)
         joined = await self._insist(self.store.join, self.info)
         if joined is None:
             return
@@ -162,6 +164,7 @@ class Worker:
         await self._leave()
 
     async def _leave(self) -> None:
+        self.lookups.cancel()
         if self._writer is not None:
             self._writer.close()
         if not self._stalled:
@@ -173,6 +176,7 @@ class Worker:
         self._fenced = True
         if self._right_timer is not None:
             self._right_timer.cancel()
+        self.lookups.cancel()
         self.fetcher.abort()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._writer is not None:
@@ -198,7 +202,7 @@ class Worker:
         self._flush_now.clear()
         if self._urgent():
             return
-        idle = not self._tasks and not len(self.pending) and not self.scheduler.rows
+        idle = not (self._tasks or self.lookups or len(self.pending) or self.scheduler.rows)
         wait = self._idle_ms if idle else self.settings.flush_ms
         self._idle_ms = min(self._idle_ms * 2, IDLE_MS_MAX) if idle else IDLE_MS_MIN
         try:
@@ -280,6 +284,9 @@ class Worker:
         if answer.control != self.held.control and not await self._see_control(answer.control):
             return
         self.held.take(cut, answer, self.clock.tick_ms())
+        if self.held.nameless:
+            nameless, self.held.nameless = self.held.nameless, []
+            self.lookups.add(nameless)
         self.vitals.pages += len(cut.finished)
         if answer.windows or answer.refills:
             self._idle_ms = IDLE_MS_MIN
@@ -488,7 +495,10 @@ class Worker:
 
     def addresses_of(self, url: str) -> tuple[str, str]:
         answer = self.resolver.known(hostname_of(url), self.clock.tick_ms())
-        return (" ".join(answer.addresses), " ".join(answer.cnames)) if answer else ("", "")
+        return answer.texts() if answer else ("", "")
+
+    def _resolved(self, host: Host, answer: DnsAnswer) -> None:
+        self.pending.resolved[host] = answer.texts()
 
     def ask_name_again(self, url: str) -> None:
         self.resolver.forget(hostname_of(url))

@@ -60,7 +60,7 @@ def list_hosts(
 
 @router.get("/hosts", **guarded(Access.READ))
 def list_all_hosts(shared: Shared, after: After = "", limit: Limit = HOSTS_DEFAULT, text: Text = "") -> RuledHostList:
-    """Over all crawls, by name: every host that was asked for something."""
+    """Over all crawls, by name: every host that was asked for something, or whose name was looked up."""
     with shared.pool.use() as store:
         page = ruled_hosts(store.catalog, store.rulebook, after, limit, text)
     return RuledHostList.model_validate(page)

@@ -1,12 +1,12 @@
 """Columns of values as PostgreSQL's binary arrays: what unnest takes.
 
 psycopg's own lists cost 0.4 us an item in binary and 1 to 17 us in text, and their type depends on the values in them,
-so that the same statement is prepared again and again. These cost 0.15 us and have one type each.
+so that the same statement is prepared again and again. These cost 0.04 to 0.14 us and have one type each.
 """
 
 from collections.abc import Callable, Iterable
 from itertools import repeat
-from struct import Struct
+from struct import Struct, error, pack
 from typing import Any, ClassVar
 
 import psycopg
@@ -15,9 +15,8 @@ from psycopg.pq import Format
 
 _head = Struct(">iiIii").pack  # dimensions, has nulls, type of an element, count, lower bound
 _length = Struct(">i").pack
-_int = Struct(">iq").pack
-_float = Struct(">id").pack
 NULL = _length(-1)
+NUMBER_BYTES = 8
 
 
 class Ints(list[int | None]):
@@ -43,44 +42,53 @@ class _ArrayDumper(Dumper):
     def dump(self, column: list[Any]) -> bytes:
         if not column:
             return _head(0, 0, self.element, 0, 1)[:12]
-        nulls = None in column
-        items = self.with_nulls(column) if nulls else self.items(column)
-        return _head(1, nulls, self.element, len(column), 1) + b"".join(items)
+        try:
+            items, nulls = self.items(column), False
+        except (TypeError, error):  # cheaper than to look for None in each column
+            items, nulls = b"".join(map(self.item, column)), None in column
+        return _head(1, nulls, self.element, len(column), 1) + items
 
-    def with_nulls(self, column: list[Any]) -> Iterable[bytes]:
-        there = iter(self.items([value for value in column if value is not None]))
-        return [NULL if value is None else next(there) for value in column]
+    def item(self, value: Any) -> bytes:
+        return NULL if value is None else self.items([value])
 
-    def items(self, column: list[Any]) -> Iterable[bytes]:
+    def items(self, column: list[Any]) -> bytes:
+        """Each with its length before it. Raises where one is None."""
         raise NotImplementedError
 
 
-class _IntsDumper(_ArrayDumper):
-    oid, element = 1016, 20
+class _NumbersDumper(_ArrayDumper):
+    code: ClassVar[str]  # of struct, 8 bytes
 
-    def items(self, column: list[Any]) -> Iterable[bytes]:
-        return map(_int, repeat(8), column)
+    def items(self, column: list[Any]) -> bytes:
+        """Packed in one call, then spread, a byte of all at a time, into the gaps between the lengths."""
+        count = len(column)
+        packed = pack(f">{count}{self.code}", *column)
+        spread = bytearray((_length(NUMBER_BYTES) + bytes(NUMBER_BYTES)) * count)
+        for place in range(NUMBER_BYTES):
+            spread[4 + place :: 4 + NUMBER_BYTES] = packed[place::NUMBER_BYTES]
+        return bytes(spread)
 
 
-class _FloatsDumper(_ArrayDumper):
-    oid, element = 1022, 701
+class _IntsDumper(_NumbersDumper):
+    oid, element, code = 1016, 20, "q"
 
-    def items(self, column: list[Any]) -> Iterable[bytes]:
-        return map(_float, repeat(8), column)
+
+class _FloatsDumper(_NumbersDumper):
+    oid, element, code = 1022, 701, "d"
 
 
 class _BlobsDumper(_ArrayDumper):
     oid, element = 1001, 17
 
-    def items(self, column: list[Any]) -> Iterable[bytes]:
-        return [_length(len(value)) + value for value in column]
+    def items(self, column: list[Any]) -> bytes:
+        return b"".join([_length(len(value)) + value for value in column])
 
 
 class _TextsDumper(_ArrayDumper):
     oid, element = 1009, 25
 
-    def items(self, column: list[Any]) -> Iterable[bytes]:
-        return [_length(len(value)) + value for value in map(str.encode, column)]
+    def items(self, column: list[Any]) -> bytes:
+        return b"".join([_length(len(value)) + value for value in map(str.encode, column)])
 
 
 DUMPERS: dict[type, type[_ArrayDumper]] = {

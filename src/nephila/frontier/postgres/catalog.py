@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -314,6 +314,9 @@ class PostgresCatalog(Listings):
     def host(self, host: str) -> HostRow | None:
         row = self.database.one(SQL["host"], (host,))
         return host_row(row, self.database.now()) if row else None
+
+    def addresses(self, hosts: Collection[str]) -> dict[str, str]:
+        return dict(self.database.read(SQL["addresses"], (Texts(hosts),)))
 
     def queue(self, crawl_id: int, host: str) -> QueueRow | None:
         row = self.database.one(SQL["queue"], {"crawl": crawl_id, "host": host, "open_max": OPEN_COUNT_MAX})

@@ -22,7 +22,7 @@ from nephila.frontier.grants import share_of
 from nephila.frontier.operators import Rulings
 from nephila.frontier.postgres.arrays import Blobs, Column, Floats, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor, Database
-from nephila.frontier.postgres.inserter import Inserter, Refusals
+from nephila.frontier.postgres.inserter import Inserter, Refusals, hosts_of
 from nephila.frontier.postgres.rulebook import PostgresRulebook
 from nephila.frontier.postgres.sessions import fence, fence_dead
 from nephila.frontier.rows import crawl_of
@@ -215,8 +215,11 @@ class PostgresFrontier:
             self._see_control(cursor, cursor.execute(SQL["control_version"]).fetchall()[0][0])
         answer.control = self._control
         self._load(cursor, batch, now, tallies, answer)
-        if self._count(cursor, tallies, refusals) != seen:
+        version = self._count(cursor, tallies, refusals, batch)
+        if version != seen:
             self._count_ungranted(cursor, ended, limited)
+        if version != batch.control_seen:
+            self._wake_released(cursor, batch, now)
         self._note_errors(cursor, batch.errors, now)
         return answer
 
@@ -249,11 +252,11 @@ class PostgresFrontier:
         self._crawls = {crawl: (state, reason) for crawl, state, reason, _ in found}
         self._pages_limited = {crawl for crawl, _, _, limited in found if limited}
 
-    def _count(self, cursor: Cursor, tallies: Tallies, refusals: Refusals) -> int:
+    def _count(self, cursor: Cursor, tallies: Tallies, refusals: Refusals, batch: Batch) -> int:
         """Not for crawls that were deleted meanwhile: nobody would ever remove these rows. The control version now."""
         counted = [(crawl, name, n) for (crawl, name), n in tallies.items() if n and crawl in self._crawls]
         refused = [(*where, n) for where, n in refusals.items() if where[0] in self._crawls]
-        if not counted and not refused:
+        if not counted and not refused and not batch.released:
             return self._control
         tallied = columns((Ints, Texts, Ints), counted)
         values = self.worker, *tallied, self.worker, *columns((Ints, Texts, Texts, Ints), refused)
@@ -264,6 +267,12 @@ class PostgresFrontier:
         statement), and what this flush brings was not there yet when the pages were counted."""
         if ungranted := pages_of(outcome for outcome in ended if outcome.crawl not in limited):
             cursor.execute(SQL["count_ungranted"], columns((Ints, Ints), sorted(ungranted.items())))
+
+    def _wake_released(self, cursor: Cursor, batch: Batch, now: int) -> None:
+        """An operator has decided something since the batch was made: the rest of its queues may be over. Who changes
+        a host's rule waits for the flushes under way, so this look, the last of the transaction, misses none."""
+        if batch.released:
+            cursor.execute(SQL["wake_released"], {"queues": Ints(r.queue for r in batch.released), "now": now})
 
     def _note_errors(self, cursor: Cursor, errors: list[ErrorNote], now: int) -> None:
         open_crawls, me = self._crawls, self.worker
@@ -298,10 +307,14 @@ class PostgresFrontier:
         refusals: Refusals,
     ) -> None:
         """Not of crawls that were deleted meanwhile. One look-up finds the queues of links and children."""
-        children = [child for outcome in ended for child in outcome.children] + others
-        children = [child for child in children if child.crawl in self._crawls]
-        linked = {(o.crawl, host) for o in ended if o.page is not None for host in o.page.links}
-        self._inserter.find_queues(cursor, linked.union([(child.crawl, child.host) for child in children]))
+        living = [outcome for outcome in ended if outcome.crawl in self._crawls]
+        children = [child for outcome in living for child in outcome.children]
+        children += [child for child in others if child.crawl in self._crawls]
+        hosts = hosts_of(children)
+        for outcome in living:
+            if outcome.page is not None:
+                hosts.setdefault(outcome.crawl, set()).update(outcome.page.links)
+        self._inserter.find_queues(cursor, hosts)
         inserted = self._inserter.insert_all(cursor, children, self._sorted_parts, now, refusals)
         for crawl, count in inserted.items():
             tallies[crawl, "urls"] += count
@@ -325,9 +338,10 @@ class PostgresFrontier:
         if batch.retries:
             retries = [(r.url_id, now + r.in_ms, r.tries, r.crashes, r.reason) for r in batch.retries]
             cursor.execute(SQL["retry_urls"], columns(RETRY_KINDS, retries))
-        if batch.clocks:
-            clocks = {clock.host: host_values(clock, now) for clock in batch.clocks}  # the last word of each
-            cursor.execute(SQL["upsert_hosts"], columns(HOST_KINDS, list(clocks.values())))
+        for statement, clocks in ((SQL["upsert_hosts"], batch.clocks), (SQL["resolve_hosts"], batch.resolved)):
+            if clocks:
+                values = {clock.host: host_values(clock, now) for clock in clocks}  # the last word of each
+                cursor.execute(statement, columns(HOST_KINDS, list(values.values())))
         if batch.robots:
             answers = {(record.host, record.origin): robots_values(record, now) for record in batch.robots}
             cursor.execute(SQL["upsert_robots"], columns(ROBOTS_KINDS, list(answers.values())))
@@ -461,14 +475,13 @@ class PostgresFrontier:
         found = {host: HostRecord(0, Pace(), "", 0, []) for host in hosts}
         # Binary: the text of a robots.txt would be sent as hexadecimal digits.
         for row in cursor.execute(SQL["hosts"], (Texts(hosts),), binary=True).fetchall():
-            known, next_at, latency, slowdown, errors, strikes, nxdomain, crawl_delay, override, rest, requests = row[
-                :11
-            ]
-            host, origin, access, status, body, expires_at, *seen = row[11:]
+            known, next_at, latency, slowdown, errors, strikes, nxdomain, crawl_delay, override, rest = row[:10]
+            requests, resolved, host, origin, access, status, body, expires_at, *seen = row[10:]
             record = found[host]
             if known is not None:
                 record.pace = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
-                record.next_in_ms, record.rest_reason, record.requests = max(0, next_at - now), rest, requests
+                record.next_in_ms, record.rest_reason = max(0, next_at - now), rest
+                record.requests, record.resolved = requests, resolved
             if origin is not None:
                 record.robots.append(RobotsRecord(origin, host, access, status, body, expires_at - now, *seen))
         return found

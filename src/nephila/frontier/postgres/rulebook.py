@@ -24,6 +24,7 @@ from nephila.frontier.statements import statements
 from nephila.urls.identity import partition_of
 
 SQL = statements("postgres", "rulebook")
+CATALOG_SQL = statements("postgres", "catalog")
 WORKER_SQL = statements("postgres", "worker")
 RULES_LOCK = 0x4E4552  # advisory: changes of rules and tokens take turns, so that their bounds are exact
 
@@ -127,5 +128,6 @@ def _add_blocks(named: dict[str, Any], cursor: Cursor) -> int:
 
 
 def _wake(cursor: Cursor, host: str, now: int) -> bool:
+    cursor.execute(CATALOG_SQL["wait_for_flushes"])  # one of them may put this host's queue to rest
     cursor.execute(SQL["wake_host"], {"part": partition_of(host), "host": storable(host), "now": now})
     return True

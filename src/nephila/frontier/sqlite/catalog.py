@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -324,6 +324,9 @@ class SqliteCatalog(Listings):
     def host(self, host: str) -> HostRow | None:
         row = self.database.one(SQL["host"], (host,))
         return host_row(row, self.database.clock.now_ms()) if row else None
+
+    def addresses(self, hosts: Collection[str]) -> dict[str, str]:
+        return dict(self.database.read(SQL["addresses"], (json.dumps(list(hosts)),)))
 
     def queue(self, crawl_id: int, host: str) -> QueueRow | None:
         rows = self._queues("q.host = :host", {"crawl": crawl_id, "host": host})

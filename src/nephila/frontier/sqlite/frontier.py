@@ -7,6 +7,7 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import astuple
+from typing import Any
 
 import apsw
 from pydantic_core import to_json
@@ -26,9 +27,9 @@ from nephila.frontier.store import (
     Crawl,
     ErrorNote,
     Flushed,
+    HostClock,
     HostRecord,
     Outcome,
-    Release,
     RobotsRecord,
     Row,
     Vitals,
@@ -172,11 +173,11 @@ class SqliteFrontier:
         self._insert_pages(db, ended, batch)
         retries = [(now + r.in_ms, r.tries, r.crashes, r.reason, r.url_id, r.crawl) for r in batch.retries]
         db.executemany(SQL["retry_url"], retries)
-        clocks = [host_values(clock, now) for clock in sorted(batch.clocks, key=lambda c: c.host)]
-        write_many(db, SQL["upsert_hosts"], clocks)
+        write_many(db, SQL["upsert_hosts"], _host_rows(batch.clocks, now))
+        write_many(db, SQL["resolve_hosts"], _host_rows(batch.resolved, now))
         self._store_robots(db, batch, now)
         db.executemany(SQL["mark_dead"], [(reason, queue) for queue, reason in batch.deaths])
-        self._release(db, batch.released, now)
+        self._release(db, batch, now)
         self._grant_pages(db, ended, batch, answer)
         self._join_hosts(db, batch)
         if batch.holding is not None:
@@ -310,9 +311,11 @@ class SqliteFrontier:
             if share.spent and not db.execute(SQL["granted_unused"], (crawl,)).get:
                 end_at_limit(db, crawl, Reason.LIMIT_PAGES, "max_pages")
 
-    def _release(self, db: apsw.Connection, released: list[Release], now: int) -> None:
-        me = self.worker
-        write_many(db, SQL["release_queues"], [(r.queue, me, r.fetched, now + r.in_ms, now) for r in released])
+    def _release(self, db: apsw.Connection, batch: Batch, now: int) -> None:
+        """Due at once where an operator has decided something since the batch was made: the rest may be over."""
+        me, informed = self.worker, batch.control_seen == self._control
+        rests = [(r.queue, me, r.fetched, now + (r.in_ms if informed else 0), now) for r in batch.released]
+        write_many(db, SQL["release_queues"], rests)
 
     def _join_hosts(self, db: apsw.Connection, batch: Batch) -> None:
         if batch.joined_hosts:
@@ -404,15 +407,19 @@ class SqliteFrontier:
             return {}
         names = json.dumps(sorted(hosts))
         found = {host: HostRecord(0, Pace(), "", 0, []) for host in hosts}
-        for host, next_at, *pace, rest, requests in db.execute(SQL["hosts"], (names,)).fetchall():
+        for host, next_at, *pace, rest, requests, resolved in db.execute(SQL["hosts"], (names,)).fetchall():
             latency, slowdown, errors, strikes, nxdomain, crawl_delay, override = pace
             known = Pace(latency, slowdown, errors, strikes, crawl_delay, override, nxdomain)
-            found[host] = HostRecord(max(0, next_at - now), known, rest, requests, [])
+            found[host] = HostRecord(max(0, next_at - now), known, rest, requests, [], bool(resolved))
         for origin, host, access, status, body, expires_at, *seen in db.execute(
             SQL["robots_of_hosts"], (names,)
         ).fetchall():
             found[host].robots.append(RobotsRecord(origin, host, access, status, body, expires_at - now, *seen))
         return found
+
+
+def _host_rows(clocks: list[HostClock], now: int) -> list[tuple[Any, ...]]:
+    return [host_values(clock, now) for clock in sorted(clocks, key=lambda c: c.host)]
 
 
 # --- pieces shared with upkeep --------------------------------------------------------------------------------------

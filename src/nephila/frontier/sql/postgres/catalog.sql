@@ -176,6 +176,9 @@ SELECT origin, host, access, status, body, expires_at, failures, detail, fetched
 SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, addresses, cnames
 FROM hosts WHERE host = %s;
 
+-- name: addresses
+SELECT host, addresses FROM hosts WHERE host = ANY(%s) AND addresses <> '';
+
 -- name: queue
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM frontier WHERE queue = q.id LIMIT %(open_max)s) o), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
 FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = %(crawl)s AND q.host = %(host)s;

@@ -45,11 +45,12 @@ SELECT n FROM unnest(%s, %s) WITH ORDINALITY AS wanted(queue, key, n) JOIN urls 
 
 -- name: insert_urls
 -- Ids in the order found, rows in the order of the key: two sessions that insert the same URLs never wait for each other in a circle.
+-- What the links of a page have in common comes once for each page: half the columns to unnest, a tenth of the statement.
 -- Only the owner changes a queue. Own ones that sleep are woken, the owners of others are told by an arrival; a queue made by this transaction is due anyway.
 WITH new AS (
     INSERT INTO urls(id, queue, parent, crawl, depth, prio, kind, hops, key, url, raw) OVERRIDING SYSTEM VALUE
-    SELECT * FROM (SELECT nextval('urls_id_seq'), * FROM
-      unnest(%(queue)s, %(parent)s, %(crawl)s, %(depth)s, %(prio)s, %(kind)s, %(hops)s, %(key)s, %(url)s, %(raw)s) AS c(queue, parent, crawl, depth, prio, kind, hops, key, url, raw)) found
+    SELECT * FROM (SELECT nextval('urls_id_seq'), queue, (%(parent)s)[page], (%(crawl)s)[page], (%(depth)s)[page], (%(prio)s)[page], (%(kind)s)[page], (%(hops)s)[page], key, url, raw
+      FROM unnest(%(queue)s, %(page)s, %(key)s, %(url)s, %(raw)s) AS c(queue, page, key, url, raw)) found
     ORDER BY queue, key
     ON CONFLICT (queue, key) DO NOTHING RETURNING id, queue, crawl, prio),
   queued AS (INSERT INTO frontier(url, queue, prio) SELECT id, queue, prio FROM new),
@@ -89,6 +90,12 @@ ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_ms = excluded
   addresses = CASE WHEN excluded.addresses = '' THEN hosts.addresses ELSE excluded.addresses END,
   cnames = CASE WHEN excluded.addresses = '' THEN hosts.cnames ELSE excluded.cnames END;
 
+-- name: resolve_hosts
+-- Looked up without a request: of a known host the clock stays as it is.
+INSERT INTO hosts(host, next_at, delay_ms, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests, addresses, cnames)
+SELECT * FROM unnest(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ORDER BY 1
+ON CONFLICT (host) DO UPDATE SET addresses = excluded.addresses, cnames = excluded.cnames;
+
 -- name: upsert_robots
 INSERT INTO robots(host, origin, access, status, body, expires_at, failures, detail, fetched_at)
 SELECT * FROM unnest(%s, %s, %s, %s, %s, %s, %s, %s, %s) ORDER BY 1, 2
@@ -105,6 +112,9 @@ UPDATE queues SET dead = v.reason FROM unnest(%s, %s) AS v(queue, reason) WHERE 
 UPDATE queues q SET held = 0, fetched = v.fetched, due =
   (SELECT CASE WHEN q.dead = '' THEN greatest(f.not_before, v.not_before) ELSE %(now)s END FROM frontier f WHERE f.queue = q.id ORDER BY f.not_before LIMIT 1)
 FROM unnest(%(queue)s, %(fetched)s, %(not_before)s) AS v(queue, fetched, not_before) WHERE q.id = v.queue AND q.held = %(worker)s;
+
+-- name: wake_released
+UPDATE queues SET due = %(now)s WHERE id = ANY(%(queues)s) AND held = 0 AND due > %(now)s;
 
 -- name: free_lost
 -- After a lost answer: what is marked as ours but not in our hands is free again.
@@ -165,7 +175,7 @@ FROM unnest(%s, %s) AS v(queue, not_before) WHERE q.id = v.queue;
 
 -- name: hosts
 -- With the robots.txt of each of their origins: a row for each of these, one without if there is none.
-SELECT h.host, h.next_at, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.requests,
+SELECT h.host, h.next_at, h.latency_ms, h.slowdown, h.errors, h.strikes, h.nxdomain, h.crawl_delay_ms, h.override_ms, h.rest_reason, h.requests, h.addresses <> '',
   wanted.host, r.origin, r.access, r.status, r.body, r.expires_at, r.failures, r.detail, r.fetched_at
 FROM unnest(%s) AS wanted(host) LEFT JOIN hosts h ON h.host = wanted.host LEFT JOIN robots r ON r.host = wanted.host;
 

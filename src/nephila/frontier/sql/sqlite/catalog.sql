@@ -150,6 +150,9 @@ SELECT origin, host, access, status, body, expires_at, failures, detail, fetched
 -- name: host
 SELECT host, next_at, delay_ms, requests, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, addresses, cnames FROM hosts WHERE host = ?;
 
+-- name: addresses
+SELECT host, addresses FROM hosts WHERE host IN (SELECT value FROM json_each(?)) AND addresses <> '';
+
 -- name: queue_columns
 SELECT q.host, (SELECT count(*) FROM (SELECT 1 FROM urls WHERE queue = q.id AND state = 0 LIMIT :open_max)), q.due, q.held, q.fetched, coalesce(h.delay_ms, 0), q.dead
 FROM queues q LEFT JOIN hosts h ON h.host = q.host WHERE q.crawl = :crawl AND;

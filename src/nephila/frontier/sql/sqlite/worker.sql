@@ -54,6 +54,10 @@ ON CONFLICT DO UPDATE SET next_at = excluded.next_at, delay_ms = excluded.delay_
   rest_reason = excluded.rest_reason, requests = excluded.requests,
   addresses = iif(excluded.addresses = '', addresses, excluded.addresses), cnames = iif(excluded.addresses = '', cnames, excluded.cnames);
 
+-- name: resolve_hosts many
+-- Looked up without a request: of a known host the clock stays as it is.
+INSERT INTO hosts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET addresses = excluded.addresses, cnames = excluded.cnames;
+
 -- name: upsert_robots
 INSERT INTO robots(host, origin, access, status, body, expires_at, failures, detail, fetched_at) VALUES (?,?,?,?,?,?,?,?,?)
 ON CONFLICT DO UPDATE SET access = excluded.access, status = excluded.status, body = excluded.body, expires_at = excluded.expires_at,
@@ -105,7 +109,7 @@ UNION ALL SELECT * FROM (SELECT id, url, depth, kind, hops, tries, crashes, raw 
 LIMIT ?3;
 
 -- name: hosts
-SELECT host, next_at, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests FROM hosts
+SELECT host, next_at, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests, addresses <> '' FROM hosts
 WHERE host IN (SELECT value FROM json_each(?));
 
 -- name: robots_of_hosts

@@ -74,6 +74,7 @@ const GROUPS: Record<string, string> = {
   host: "Hosts that fail",
   robots: "Robots",
   redirects: "Redirects",
+  dns: "Names and addresses",
   content: "Content",
   fetch: "Requests",
 };
