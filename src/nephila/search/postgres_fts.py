@@ -26,6 +26,7 @@ from nephila.statements import named_statements
 
 SQL = named_statements("nephila.search", "sql", "postgres.sql")
 TURN_LOCK = 0x4E455053  # "NEPS": advisory, of whoever changes the index
+PORTION_CHARS = 1_000_000  # of the words of documents put in by one statement; the last may be longer
 PLACES_MAX = 256  # of one word that a tsvector keeps
 PLACE = ":"  # before the words of crawl and host: no word of a text begins so
 
@@ -78,7 +79,8 @@ class PostgresIndex:
                 return False
             if rows:
                 cursor.execute(SQL["take_out"], ([row[0] for row in rows],))
-                cursor.execute(SQL["put_in"], [list(column) for column in zip(*rows, strict=True)])
+                for some in _in_portions(rows):
+                    cursor.execute(SQL["put_in"], [list(column) for column in zip(*some, strict=True)])
                 cursor.execute(SQL["count_crawls"], counted)
             return True
 
@@ -162,6 +164,21 @@ class PostgresIndex:
 def _values(document: Document) -> tuple[Any, ...]:
     named = (document.url_id, document.crawl, document.fetched_at, document.host, document.url, document.title)
     return (*named, packed_text(document.text), tsvector(entry_of(document)))
+
+
+def _in_portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Each takes the server a moment: pages of a hundred thousand different words, all at once, would take longer than
+    a statement may, and be tried for ever."""
+    portion: list[tuple[Any, ...]] = []
+    chars = 0
+    for row in rows:
+        portion.append(row)
+        chars += len(row[-1])
+        if chars >= PORTION_CHARS:
+            yield portion
+            portion, chars = [], 0
+    if portion:
+        yield portion
 
 
 # --- PostgreSQL's own language. Words are letters and digits, so nothing of it can be in them.
