@@ -110,15 +110,21 @@ def progress_line(progress: Progress) -> str:
 
 def show(found: Results, console: Console) -> None:
     for result in found.results:
-        console.print(Text(result.title or result.url, style="bold"))
-        console.print(Text(result.url, style="blue"))
+        console.print(Text(harmless(result.title or result.url), style="bold"))
+        console.print(Text(harmless(result.url), style="blue"))
         console.print(highlighted(result.snippet))
         console.print()
     console.print(Text(total_line(found)))
 
 
 def highlighted(parts: list[Part]) -> Text:
-    return Text.assemble(*((part.text, MATCH_STYLE) if part.match else part.text for part in parts))
+    pieces = ((harmless(part.text), MATCH_STYLE if part.match else "") for part in parts)
+    return Text.assemble(*pieces)
+
+
+def harmless(text: str) -> str:
+    """Strangers wrote it: nothing in it may command the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def total_line(found: Results) -> str:
