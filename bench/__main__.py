@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SIZED = {"bench.store", "bench.api", "bench.ui"}  # what takes long at full size
+SIZED = {"bench.store", "bench.api", "bench.ui", "bench.search"}  # what takes long at full size
 COMMANDS = {
     "crawl": ["bench.crawl"],
     "store": ["bench.store"],
@@ -17,6 +17,7 @@ COMMANDS = {
     "scale": ["bench.scale"],
     "api": ["bench.api"],
     "ui": ["bench.ui"],
+    "search": ["bench.search"],
 }
 
 

@@ -155,6 +155,8 @@ WORKER_MEMORY = Metric("crawl_worker_memory_bytes", GAUGE, CONTROL, "Memory of a
 WORKER_RATE = Metric("crawl_worker_pages_per_second", GAUGE, CONTROL, "Pages a second of a worker", "worker")
 STORE_BYTES = Metric("crawl_store_bytes", GAUGE, CONTROL, "Size of the store on disk")
 ARCHIVE_BYTES = Metric("crawl_archive_bytes", GAUGE, CONTROL, "Size of the archive")
+INDEXED = Metric("search_pages_indexed", GAUGE, CONTROL, "Pages in the index of search")
+INDEX_PENDING = Metric("search_pending_bytes", GAUGE, CONTROL, "Bytes of the archive that are not indexed yet")
 STORE_UP = Metric("crawl_store_up", GAUGE, CONTROL, "1 where the store answered the last look; 0: its gauges are old")
 
 # --- live progress ----------------------------------------------------------------------------------------------------

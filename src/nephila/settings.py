@@ -157,6 +157,7 @@ class ProcessSettings(BaseSettings):
         (), description="origins of other sites whose pages may use the API, comma separated; unset: none"
     )
     token_crawls_max: int = Field(10, ge=1, le=100_000, description="unfinished crawls that one token may have started")
+    index: bool = Field(True, description="`serve` keeps the index of `search` up to date, in a process of its own")
     metrics_port: int | None = Field(
         None,
         ge=1,

@@ -5,6 +5,7 @@ import ctypes
 import gc
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -12,14 +13,18 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from nephila import __version__, log
 from nephila.blackbox import BlackBox
 from nephila.clock import SystemClock
+from nephila.errors import NephilaError
 from nephila.frontier.operators import Rulebook
 from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteRulebook, SqliteUpkeep
 from nephila.frontier.store import Catalog, Frontier, Upkeep, WorkerInfo
+from nephila.search.index import SearchIndex
+from nephila.search.sqlite_fts import SqliteIndex
 from nephila.settings import ProcessSettings, process_settings
 
 if TYPE_CHECKING:
@@ -30,6 +35,9 @@ MALLOC_OPTIONS = {-3: 32 << 20, -1: 64 << 20}  # M_MMAP_THRESHOLD, M_TRIM_THRESH
 GC_THRESHOLDS = (20_000, 20, 100)
 # -P: a file in the current folder (json.py, say) is not taken for the module of that name
 WORKER_COMMAND = [sys.executable, "-P", "-m", "nephila.wiring"]
+INDEXER_COMMAND = [*WORKER_COMMAND, "index"]
+INDEXER_NICE = 10  # workers go first
+INDEXER_BYTES_MAX = 2 << 30  # of memory: a mad page is then a fault of one page
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +47,20 @@ class Store:
     catalog: Catalog
     upkeep: Upkeep
     rulebook: Rulebook
+    index: SearchIndex
 
 
 def open_store(settings: ProcessSettings, *, create: bool = False) -> Store:
     if settings.store is not None:
         from nephila.frontier.postgres import PostgresCatalog, PostgresRulebook, PostgresUpkeep
+        from nephila.search.postgres_fts import PostgresIndex
 
         shared = _shared_database(settings)
-        return Store(PostgresCatalog(shared), PostgresUpkeep(shared), PostgresRulebook(shared))
+        stored = PostgresCatalog(shared), PostgresUpkeep(shared), PostgresRulebook(shared)
+        return Store(*stored, PostgresIndex(shared))
     database = Database(settings.data, create=create)
-    return Store(SqliteCatalog(database), SqliteUpkeep(database), SqliteRulebook(database))
+    own = SqliteCatalog(database), SqliteUpkeep(database), SqliteRulebook(database)
+    return Store(*own, SqliteIndex(settings.data))
 
 
 def open_frontier(settings: ProcessSettings) -> Frontier:
@@ -126,6 +138,34 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
     os._exit(code)  # at once: taking a whole interpreter apart would be a second of waiting for nothing
 
 
+def run_indexer(settings: ProcessSettings) -> None:
+    """The whole of the indexer's process. Whatever ends it, at any moment, costs nothing but time."""
+    from nephila.control.indexing import Indexer, follow
+
+    def end(*_: object) -> None:
+        log.flush()
+        os._exit(0)
+
+    def watch_parent() -> None:
+        while os.read(0, 1024):
+            pass
+        end()
+
+    log.configure(settings.log_level, settings.log_format, sys.stderr, settings.log_file)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=watch_parent, daemon=True).start()
+    os.nice(INDEXER_NICE)
+    resource.setrlimit(resource.RLIMIT_DATA, (INDEXER_BYTES_MAX, INDEXER_BYTES_MAX))
+    try:
+        store = open_store(settings)
+        follow(Indexer(store.catalog, store.index, settings.archive_folder, SystemClock()), lambda: False, sleep)
+    except NephilaError as error:  # its keeper starts another
+        log.component_log("indexer").error("indexer_broke", error=str(error))
+    log.flush()
+    os._exit(1)
+
+
 def keep_memory() -> None:
     """Freed memory stays ours: else each page's tree is mapped and unmapped anew (6 page faults of 7, 25 us a page)."""
     with suppress(OSError, AttributeError):
@@ -148,6 +188,9 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, worker: "Worker") -> None:
 
 def main() -> None:
     given = json.loads(os.environ.get("NEPHILA_WORKER_SETTINGS", "{}"))
+    if sys.argv[1:] == ["index"]:
+        run_indexer(process_settings(given))
+        return
     blackbox = os.environ.get("NEPHILA_BLACKBOX")
     run_worker(process_settings(given), Path(blackbox) if blackbox else None)
 

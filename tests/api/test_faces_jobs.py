@@ -23,6 +23,8 @@ from nephila.api.faces.jobs import (
     settings_for,
     worker_of,
 )
+from nephila.clock import SystemClock
+from nephila.control.indexing import Indexer
 from nephila.frontier.store import Batch, ErrorNote, Vitals, WorkerInfo, WorkerRow
 from nephila.models import CrawlState
 from nephila.profiles import ScopeMode
@@ -144,6 +146,7 @@ def test_the_status_of_a_job_that_waits(face: Face) -> None:
     [
         ("GET", f"/api/crawl/jobs/{UNKNOWN}"),
         ("GET", f"/api/crawl/jobs/{UNKNOWN}/export"),
+        ("GET", f"/api/crawl/search?q=x&jobId={UNKNOWN}"),
         ("POST", f"/api/admin/jobs/{UNKNOWN}/pause"),
         ("POST", f"/api/admin/jobs/{UNKNOWN}/resume"),
         ("POST", f"/api/admin/jobs/{UNKNOWN}/cancel"),
@@ -171,6 +174,56 @@ def test_an_unknown_job_is_not_found(bare: Face, method: str, path: str) -> None
 )
 def test_words_of_jobs(state: CrawlState, reason: str, begun: bool, status: JobStatus) -> None:
     assert job_status(state, reason, begun=begun) is status
+
+
+# --- search ---------------------------------------------------------------------------------------------------------
+
+
+def indexed(face: Face) -> None:
+    store = face.place.store()
+    indexer = Indexer(store.catalog, store.index, face.place.settings().archive_folder, SystemClock())
+    while indexer.step():
+        pass
+
+
+@pytest.mark.requirement("A-42", "Q-01")
+def test_crawled_pages_are_searched(face: Face, web: TestWeb) -> None:
+    words = "some other words " * 30
+    web.add(
+        {
+            "127.0.0.1": {
+                "/robots.txt": Page(status=404),
+                "/": html("/page1", "/page2"),
+                "/page1": Page(f"<title>Example Page</title><p>{words} the keyword in context {words}</p>".encode()),
+                "/page2": Page(b"<p>without a title: keyword</p>"),
+            }
+        }
+    )
+    jobs = [submit(face, web.url("/"), crawlDelay=0) for _ in range(2)]
+    for job in jobs:
+        face.crawl(crawl_of(face, job))
+    indexed(face)
+    found = face.client.get("/api/crawl/search", params={"q": "keyword", "jobId": jobs[0], "limit": 10}).json()
+    assert set(found) == {"results", "total"}
+    assert (found["total"], len(found["results"])) == (2, 2)
+    by_url = {page["url"]: page for page in found["results"]}
+    page = by_url[web.url("/page1")]
+    assert set(page) == {"url", "title", "snippet", "crawledAt"}
+    assert page["title"] == "Example Page"
+    assert page["snippet"].startswith("...") and page["snippet"].endswith("...")
+    assert "the keyword in context" in page["snippet"]
+    exported = face.client.get(f"/api/crawl/jobs/{jobs[0]}/export").json()
+    assert page["crawledAt"] == next(row["crawledAt"] for row in exported if row["url"] == page["url"])
+    assert by_url[web.url("/page2")]["title"] is None
+    everywhere = face.client.get("/api/crawl/search", params={"q": "keyword", "limit": 3}).json()
+    assert (everywhere["total"], len(everywhere["results"])) == (4, 3)
+
+
+@pytest.mark.requirement("A-42")
+def test_a_search_without_a_word_is_refused(bare: Face) -> None:
+    for query in ("", "q=", "q=%2A", "q=-keyword"):
+        answer = bare.client.get(f"/api/crawl/search?{query}")
+        assert (answer.status_code, answer.json()["error"]["field"]) == (422, "q")
 
 
 # --- administration -------------------------------------------------------------------------------------------------

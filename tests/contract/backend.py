@@ -15,6 +15,9 @@ from nephila.frontier.postgres import Database as PostgresDatabase
 from nephila.frontier.postgres import PostgresCatalog, PostgresFrontier, PostgresRulebook, PostgresUpkeep
 from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteRulebook, SqliteUpkeep
 from nephila.frontier.store import Catalog, Frontier, Upkeep
+from nephila.search.index import SearchIndex
+from nephila.search.postgres_fts import PostgresIndex
+from nephila.search.sqlite_fts import SqliteIndex
 from tests import postgres
 
 
@@ -27,6 +30,7 @@ class Backend(Protocol):
     def upkeep(self) -> Upkeep: ...
     def rulebook(self) -> Rulebook: ...
     def frontier(self) -> Frontier: ...
+    def index(self) -> SearchIndex: ...
     def kill(self, frontier: Frontier) -> None:
         """The sudden death of a session's process; its connection lives on, as if it had only seemed dead."""
 
@@ -41,6 +45,7 @@ class SqliteBackend:
         self.folder = folder
         self.clock = VirtualClock()
         self._open: list[Database] = []
+        self._indexes: list[SqliteIndex] = []
 
     def database(self) -> Database:
         database = Database(self.folder, self.clock)
@@ -58,6 +63,11 @@ class SqliteBackend:
 
     def frontier(self) -> SqliteFrontier:
         return SqliteFrontier(self.database())
+
+    def index(self) -> SqliteIndex:
+        index = SqliteIndex(self.folder)
+        self._indexes.append(index)
+        return index
 
     def kill(self, frontier: Frontier) -> None:
         assert isinstance(frontier, SqliteFrontier)
@@ -82,8 +92,8 @@ class SqliteBackend:
             frontier.database.db.exec_trace = None
 
     def close(self) -> None:
-        for database in self._open:
-            database.close()
+        for opened in [*self._open, *self._indexes]:
+            opened.close()
 
 
 class PostgresBackend:
@@ -112,6 +122,9 @@ class PostgresBackend:
 
     def frontier(self) -> PostgresFrontier:
         return PostgresFrontier(self.database())
+
+    def index(self) -> PostgresIndex:
+        return PostgresIndex(self.database())
 
     def kill(self, frontier: Frontier) -> None:
         assert isinstance(frontier, PostgresFrontier)

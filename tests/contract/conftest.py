@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nephila.frontier.store import Catalog, Upkeep
+from nephila.search.index import SearchIndex
 from tests import postgres
 from tests.contract.backend import BACKENDS, Backend
 
@@ -31,3 +32,8 @@ def catalog(backend: Backend) -> Catalog:
 @pytest.fixture
 def upkeep(backend: Backend) -> Upkeep:
     return backend.upkeep()
+
+
+@pytest.fixture
+def index(backend: Backend) -> SearchIndex:
+    return backend.index()

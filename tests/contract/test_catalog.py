@@ -30,7 +30,7 @@ from nephila.frontier.store import (
     UrlSort,
     Vitals,
 )
-from nephila.models import ArchivePlace, CrawlState, PageRecord, Timing, UrlState
+from nephila.models import ArchivePlace, CrawlState, Kind, PageRecord, Timing, UrlState
 from nephila.policy.politeness import Pace
 from nephila.profiles import crawl_settings
 from tests.contract.backend import Backend, PostgresBackend
@@ -434,6 +434,44 @@ def test_archive_files_of_the_dead_are_closed_once_and_can_be_forgotten(
     assert sorted(catalog.archive_files()) == [("one", session.id, False, 7), ("two", session.id, True, 0)]
     catalog.forget_file("one")
     assert [name for name, *_ in catalog.archive_files()] == ["two"]
+
+
+@pytest.mark.requirement("Q-01")
+def test_the_pages_of_a_stretch_of_an_archive_file(backend: Backend, catalog: Catalog) -> None:
+    urls = [f"http://a.test/{number}" for number in range(6)]
+    crawl = seeded(catalog, *urls)
+    session = Session(backend)
+    session.load()
+    outcomes = [ended(session.row(url), crawl) for url in urls]
+    for number, outcome in enumerate(outcomes):
+        assert outcome.page is not None
+        outcome.page.archive = ArchivePlace("two" if number == 5 else "one", 100 * number, 60)
+    outcomes[2].state = UrlState.NOT_FOUND
+    assert outcomes[3].page is not None and outcomes[1].page is not None
+    outcomes[3].page.facts = {"description": "a noindex b", "noindex": True}
+    outcomes[1].page.facts = {"description": "noindex"}
+    session.flush(outcomes=outcomes[:4], archive_files=[("one", 360)])
+    session.flush(outcomes=outcomes[4:], archive_files=[("one", 460), ("two", 560)])
+    assert catalog.archive_sizes() == [("one", 460), ("two", 560)]
+    pages = catalog.pages_in_file("one", 0, 460, 100)
+    assert [page.offset for page in pages] == [0, 100, 200, 300, 400]
+    assert [page.url for page in pages] == urls[:5]
+    assert [page.noindex for page in pages] == [False, False, False, True, False]
+    assert [page.state for page in pages].count(UrlState.VISITED) == 4
+    first = pages[0]
+    assert (first.crawl, first.host, first.length, first.content_type) == (crawl.id, "a.test", 60, "text/html")
+    assert (first.title, first.fetched_at, first.kind) == (f"page {first.url_id}", 1, Kind.PAGE)
+    assert [page.offset for page in catalog.pages_in_file("one", 100, 301, 100)] == [100, 200, 300]
+    assert [page.offset for page in catalog.pages_in_file("one", 100, 460, 2)] == [100, 200]
+    assert catalog.pages_in_file("none", 0, 460, 100) == []
+    assert [page.url for page in catalog.pages_in_file("two", 0, 1000, 100)] == urls[5:]
+
+
+def test_the_uuids_of_crawls(catalog: Catalog) -> None:
+    one, two = seeded(catalog, "http://a.test/"), seeded(catalog, "http://b.test/")
+    assert catalog.crawl_uuids() == {one.id: one.uuid, two.id: two.uuid}
+    catalog.delete(one.id)
+    assert catalog.crawl_uuids() == {two.id: two.uuid}
 
 
 # --- links

@@ -25,6 +25,7 @@ from nephila.api.routes import (
     health,
     hosts,
     pages,
+    search,
     statistics,
     tokens,
     urls,
@@ -37,7 +38,7 @@ from nephila.settings import ProcessSettings, process_settings
 
 PREFIX = "/api/v1"
 JSON = "application/json"
-NOUNS = (crawls, urls, pages, graph, statistics, export, hosts, blocks, workers, admin, tokens)
+NOUNS = (crawls, urls, pages, search, graph, statistics, export, hosts, blocks, workers, admin, tokens)
 DESCRIPTION = "A web crawler that never forgets a URL, never hurries a host, and can always say why."
 
 

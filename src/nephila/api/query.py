@@ -25,10 +25,11 @@ def _plain(text: str) -> str:
 
 
 PlainText = Annotated[str, AfterValidator(_plain)]
+CRAWL_PATTERN = r"^([0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 CrawlRef = Annotated[
     str,
     Path(
-        pattern=r"^([0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
+        pattern=CRAWL_PATTERN,
         description="number or uuid of the crawl",
         examples=["1"],
     ),

@@ -13,6 +13,7 @@ from nephila.clock import Clock
 from nephila.errors import StoreUnavailable, UsageError
 from nephila.frontier.operators import Rulebook
 from nephila.frontier.store import Catalog, Upkeep, UrlFilter, UrlPage
+from nephila.search.index import SearchIndex
 from nephila.settings import ProcessSettings
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Store(Protocol):
     def upkeep(self) -> Upkeep: ...
     @property
     def rulebook(self) -> Rulebook: ...
+    @property
+    def index(self) -> SearchIndex: ...
 
 
 class LocalWorkers(Protocol):

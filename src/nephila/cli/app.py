@@ -17,6 +17,7 @@ from nephila.cli import (
     migrate,
     openapi,
     resume,
+    search,
     serve,
     settings,
     show,
@@ -49,6 +50,7 @@ app.command(rich_help_panel=CRAWLING)(status.status)
 app.command(rich_help_panel=LOOKING)(urls.urls)
 app.command(rich_help_panel=LOOKING)(explain.explain)
 app.command(rich_help_panel=LOOKING)(show.show)
+app.command(rich_help_panel=LOOKING)(search.search)
 app.command(rich_help_panel=DATA)(export.export)
 app.command(rich_help_panel=DATA)(compare.compare)
 app.command(rich_help_panel=DATA)(delete.delete)

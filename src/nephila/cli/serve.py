@@ -52,6 +52,15 @@ def serve(
     ] = None,
     concurrency: ConcurrencyOption = None,
     allow_private: PermitPrivateOption = False,
+    no_index: Annotated[
+        bool,
+        typer.Option(
+            "--no-index",
+            metavar="",
+            help="Do not index what is crawled: `search` then finds nothing new.",
+            rich_help_panel=WORKER_PANEL,
+        ),
+    ] = False,
     log_level: LogLevelOption = None,
     log_format: LogFormatOption = None,
     log_file: LogFileOption = None,
@@ -66,6 +75,7 @@ def serve(
         workers=workers,
         concurrency=concurrency,
         allow_private=allow_private or None,
+        index=False if no_index else None,
         log_level=log_level,
         log_format=log_format,
         log_file=log_file,

@@ -11,6 +11,7 @@ from nephila.cli import running
 from nephila.clock import SystemClock
 from nephila.control import crawls
 from nephila.control.crew import Crew
+from nephila.control.indexing import IndexerKeeper
 from nephila.control.upkeep import Duty
 from nephila.log import capture_libraries
 from nephila.metrics import observe_upkeep
@@ -40,4 +41,5 @@ def local_crew(settings: ProcessSettings, store: wiring.Store, clock: SystemCloc
         wiring.WORKER_COMMAND, wiring.worker_environment(settings), settings.workers, store.catalog.suspect
     )
     duty = Duty(store.upkeep, settings.archive_folder, shared=settings.store is not None)
-    return serving.LocalCrew(Crew(supervisor, duty, clock), supervisor)
+    indexer = IndexerKeeper(wiring.INDEXER_COMMAND, wiring.worker_environment(settings)) if settings.index else None
+    return serving.LocalCrew(Crew(supervisor, duty, clock, indexer), supervisor)

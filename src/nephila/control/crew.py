@@ -18,8 +18,10 @@ Observer = Callable[[dict[str, int], float], None]  # what was done, in how many
 
 
 class Crew:
-    def __init__(self, supervisor: Supervisor, duty: Duty, clock: Clock) -> None:
+    def __init__(self, supervisor: Supervisor, duty: Duty, clock: Clock, beside: Supervisor | None = None) -> None:
+        """`beside`: processes that are no workers."""
         self.supervisor = supervisor
+        self.beside = beside
         self.duty = duty
         self.clock = clock
         self.observe: Observer = lambda done, seconds: None  # of each round of the duty
@@ -36,11 +38,15 @@ class Crew:
 
     def start(self) -> None:
         self.supervisor.start()
+        if self.beside is not None:
+            self.beside.start()
 
     def step(self) -> bool:
         """Replace the dead and do what is due; true when a crawl has ended by that."""
         try:
             self.supervisor.poll()
+            if self.beside is not None:
+                self.beside.poll()
             return self._do_duty()
         except StoreUnavailable as error:
             self.trouble = str(error)
@@ -66,6 +72,8 @@ class Crew:
 
     def drain(self, signals: Signals, sleep: Sleep) -> None:
         """What is in flight is finished; asked a second time, it ends at once. Nothing is lost either way."""
+        if self.beside is not None:
+            self.beside.stop()
         self.supervisor.stop()
         end = self.clock.tick_ms() + DRAIN_SECONDS_MAX * 1000
         while not self.supervisor.wait(0) and self.clock.tick_ms() < end:
@@ -76,6 +84,8 @@ class Crew:
 
     def close(self) -> None:
         """End what is left of the workers and look after their files."""
+        if self.beside is not None:
+            self.beside.close()
         self.supervisor.close()
         try:
             self.duty.run_once()

@@ -139,6 +139,13 @@ class Supervisor:
         process.stalled = ""
         self.restarts += 1
 
+    def put_off(self, seconds: float) -> None:
+        """What has died is not started before then, and its short lives are forgiven."""
+        for process in self.processes:
+            if process.popen is not None and process.popen.poll() is not None:
+                process.popen, process.short_lives = None, 0
+                process.restart_at = time.monotonic() + seconds
+
     def _close_pipes(self, process: Process) -> None:
         assert process.popen is not None and process.popen.stdin is not None
         process.popen.stdin.close()

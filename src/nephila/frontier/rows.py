@@ -12,6 +12,7 @@ from nephila.frontier.store import (
     CURRENT_MAX,
     LINKS_MAX,
     SORTED_URLS_MAX,
+    ArchivedPage,
     Crawl,
     HostPage,
     HostRow,
@@ -167,6 +168,13 @@ def url_row(row: Values, claims: Claims, now: int) -> UrlRow:
         claimed_at=claimed_at,
         error=error,
     )
+
+
+def archived_page(row: Values) -> ArchivedPage:
+    url_id, crawl, url, host, kind, code, title, content_type, fetched_at, offset, length, facts = row
+    noindex = bool(facts) and "noindex" in facts and bool(json.loads(facts).get("noindex"))
+    found = (title, content_type, fetched_at, offset, length, noindex)
+    return ArchivedPage(url_id, crawl, url, host, Kind(kind), STATES_BY_CODE[code], *found)
 
 
 def page_facts(row: Values, linked: Callable[[bytes], list[str]]) -> dict[str, object]:

@@ -1,19 +1,14 @@
-"""Named SQL statements from .sql files: they can be read, grepped and EXPLAINed without Python."""
+"""The statements and the schema of the stores, from their .sql files."""
 
 from functools import cache
 from importlib.resources import files
 
+from nephila.statements import named_statements
 
-@cache
+
 def statements(database: str, file: str) -> dict[str, str]:
     """The statements of sql/<database>/<file>.sql by the name that stands above each."""
-    text = files("nephila.frontier").joinpath("sql", database, f"{file}.sql").read_text()
-    found: dict[str, str] = {}
-    for part in text.split("-- name: ")[1:]:
-        head, _, body = part.partition("\n")
-        sql = "\n".join(line for line in body.splitlines() if not line.startswith("--")).strip()
-        found[head.split()[0]] = sql.rstrip(";")
-    return found
+    return named_statements("nephila.frontier", "sql", database, f"{file}.sql")
 
 
 @cache

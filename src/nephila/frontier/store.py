@@ -368,6 +368,24 @@ class WorkerRow:
     current: tuple[str, ...]  # URLs in flight, the oldest first, up to CURRENT_MAX
 
 
+@dataclass(frozen=True, slots=True)
+class ArchivedPage:
+    """A row that names a place in an archive file."""
+
+    url_id: int
+    crawl: int
+    url: str
+    host: str
+    kind: Kind
+    state: UrlState
+    title: str | None
+    content_type: str | None
+    fetched_at: int
+    offset: int
+    length: int
+    noindex: bool  # the page asks not to be found, and its crawl obeys
+
+
 class UrlSort(StrEnum):
     ID = "id"
     FETCHED_AT = "fetched_at"
@@ -444,6 +462,9 @@ class Catalog(Protocol):
     def crawl(self, crawl_id: int) -> Crawl: ...
     def crawl_by_uuid(self, uuid: str) -> Crawl | None: ...
     def crawls(self) -> list[Crawl]: ...
+    def crawl_uuids(self) -> dict[int, str]:
+        """Of all crawls: what there is, without reading their settings."""
+
     def steer(self, crawl_id: int, state: CrawlState, reason: str = "") -> int:
         """Ask for a state; answers the control version that every living session must have seen."""
 
@@ -526,6 +547,12 @@ class Catalog(Protocol):
     def forget_file(self, name: str) -> None: ...
     def archive_files(self) -> list[tuple[str, int, bool, int]]:
         """Name, worker, open, bytes cut off."""
+
+    def archive_sizes(self) -> list[tuple[str, int]]:
+        """Name and bytes: so much of it is durable, and the rows that name places there are committed."""
+
+    def pages_in_file(self, name: str, start: int, end: int, limit: int) -> list[ArchivedPage]:
+        """Rows of any state whose place begins in this stretch of the file, by offset. Fewer than the limit: all."""
 
     def archived(self, after: int, limit: int) -> Iterator[tuple[int, int, str, int, int, bytes | None]]:
         """(page id, url id, file, offset, length, content hash) of rows that name an archive record, by page id."""

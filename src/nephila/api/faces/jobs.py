@@ -19,21 +19,28 @@ from starlette.concurrency import run_in_threadpool
 from nephila.api.access import Admin, Writer, guarded
 from nephila.api.faces import Format, create, exported, may_go_private, streamed
 from nephila.api.lookup import live_crawl_named
-from nephila.api.query import CrawlRef, PlainText, known_query
+from nephila.api.query import CRAWL_PATTERN, CrawlRef, PlainText, known_query
+from nephila.api.routes.search import Words, asked_for
 from nephila.api.schemas import REASON_CHARS_MAX, SEEDS_MAX, Seed
 from nephila.api.services import Services, Shared, lent_catalog
 from nephila.control import crawls, operators
+from nephila.control import search as searching
 from nephila.control.export import Record, iso_time, rows_of
+from nephila.control.search import Result
 from nephila.control.statistics import Overview, overview
 from nephila.errors import StoreUnavailable
 from nephila.frontier.operators import Access, BlockKind
 from nephila.frontier.store import Catalog, Crawl, ErrorRow, UrlFilter, UrlRow, WorkerRow
 from nephila.models import CrawlState, Reason, UrlState
 from nephila.profiles import CrawlSettings, ScopeMode, crawl_settings
+from nephila.search.index import HITS_MAX
+from nephila.search.query import parse_query
+from nephila.search.snippet import CUT, plain
 
 PROFILE = "jobs"
 DELAY_SECONDS_MAX = 86_400.0
 ERRORS_SHOWN, ERRORS_SHOWN_MAX = 100, 1000
+FOUND_DEFAULT = 10
 SAMPLE_MS = 5000.0
 MINUTE_MS, HOUR_MS = 60_000.0, 3_600_000.0
 SAMPLES_MAX = 1 + int(HOUR_MS / SAMPLE_MS)
@@ -185,6 +192,43 @@ def export_job(job: CrawlRef, services: Shared, format: Format = "json") -> Stre
     crawl = _found(services, job)
     rows = rows_of(lent_catalog(services.pool), crawl.id, UrlFilter(states=(UrlState.VISITED,)))
     return streamed(rows, page_fields, PAGE_COLUMNS, format, f"job-{crawl.uuid}")
+
+
+# --- search ---------------------------------------------------------------------------------------------------------
+
+
+class FoundPage(Camel):
+    url: str
+    title: str | None
+    snippet: str = Field(description="...keyword in context...")
+    crawled_at: str
+
+
+class FoundPages(Camel):
+    results: list[FoundPage]
+    total: int
+
+
+def found_page(found: Result) -> FoundPage:
+    text = plain(found.snippet).replace(CUT, "...")
+    return FoundPage(url=found.url, title=found.title or None, snippet=text, crawled_at=iso_time(found.fetched_at))
+
+
+search = APIRouter(prefix="/api/crawl/search", tags=["jobs (004)"])
+
+
+@search.get("", **guarded(Access.READ, 404))
+def search_jobs(
+    services: Shared,
+    q: Words,
+    job: Annotated[str | None, Query(alias="jobId", pattern=CRAWL_PATTERN, description="all jobs, if none")] = None,
+    limit: Annotated[int, Query(ge=1, le=HITS_MAX)] = FOUND_DEFAULT,
+) -> FoundPages:
+    """Crawled pages that have all the words, the best first."""
+    query = asked_for("q", parse_query, q)
+    with services.pool.use() as store:
+        found = searching.search(store.catalog, store.index, query, crawl=job, limit=limit)
+    return FoundPages(results=[found_page(result) for result in found.results], total=found.total)
 
 
 # --- throughput -----------------------------------------------------------------------------------------------------
@@ -453,4 +497,5 @@ def list_job_errors(
 
 router = APIRouter(lifespan=watching, dependencies=[Depends(known_query)])
 router.include_router(jobs)
+router.include_router(search)
 router.include_router(admin)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response, Security
@@ -13,8 +13,9 @@ from starlette.requests import HTTPConnection
 from nephila import __version__, metrics
 from nephila.api.access import requires, scheme
 from nephila.api.problems import Problem, declared
-from nephila.api.services import Services, Shared, StorePool, services_of
+from nephila.api.services import Services, Shared, Store, StorePool, services_of
 from nephila.clock import Clock
+from nephila.control.indexing import pending_bytes
 from nephila.errors import StoreUnavailable
 from nephila.frontier.operators import Access
 from nephila.frontier.store import Catalog, Crawl, WorkerRow
@@ -97,9 +98,15 @@ class Gauges:
                 self._take_crawls(store.catalog, store.catalog.crawls())
                 self._take_workers([worker for worker in store.catalog.workers() if worker.alive])
                 self._take_sizes(store.catalog)
+                self._take_index(store)
         except StoreUnavailable:
             return False
         return True
+
+    def _take_index(self, store: Store) -> None:
+        with suppress(StoreUnavailable):  # on the embedded store it is a file of its own: the store itself is well
+            self._meter.set(metrics.INDEXED, store.index.count())
+            self._meter.set(metrics.INDEX_PENDING, pending_bytes(store.catalog, store.index))
 
     def _take_crawls(self, catalog: Catalog, crawls: list[Crawl]) -> None:
         meter, since = self._meter, self._started_at

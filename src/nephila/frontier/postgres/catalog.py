@@ -21,6 +21,7 @@ from nephila.frontier.rows import (
     BROKEN,
     Claims,
     LinkRange,
+    archived_page,
     broken,
     crawl_of,
     crawl_of_key,
@@ -44,6 +45,7 @@ from nephila.frontier.store import (
     OPEN_COUNT_MAX,
     ORIGINS_MAX,
     SCAN_ROWS_MAX,
+    ArchivedPage,
     Crawl,
     ErrorRow,
     HostPage,
@@ -152,6 +154,9 @@ class PostgresCatalog(Listings):
     def crawls(self) -> list[Crawl]:
         now = self.database.now()
         return [crawl_of(row, now) for row in self.database.read(SQL["crawls"])]
+
+    def crawl_uuids(self) -> dict[int, str]:
+        return dict(self.database.read(SQL["crawl_uuids"]))
 
     def steer(self, crawl_id: int, state: CrawlState, reason: str = "") -> int:
         """Time in which nobody worked on it, because all were killed, does not count as active."""
@@ -349,6 +354,13 @@ class PostgresCatalog(Listings):
     def archive_files(self) -> list[tuple[str, int, bool, int]]:
         found = self.database.read(SQL["archive_files"])
         return [(name, worker, is_open, cut) for name, worker, is_open, cut in found]
+
+    def archive_sizes(self) -> list[tuple[str, int]]:
+        return [(name, size) for name, size in self.database.read(SQL["archive_sizes"])]
+
+    def pages_in_file(self, name: str, start: int, end: int, limit: int) -> list[ArchivedPage]:
+        found = self.database.read(SQL["pages_in_file"], (name, start, end, limit))
+        return [archived_page(row) for row in found]
 
     def check(self) -> list[str]:
         """All of it in one snapshot, so that a crawl may run meanwhile."""

@@ -13,6 +13,7 @@ from nephila.frontier.rows import (
     BROKEN,
     Claims,
     LinkRange,
+    archived_page,
     broken,
     crawl_of,
     crawl_of_key,
@@ -39,6 +40,7 @@ from nephila.frontier.store import (
     OPEN_COUNT_MAX,
     ORIGINS_MAX,
     SCAN_ROWS_MAX,
+    ArchivedPage,
     Crawl,
     ErrorRow,
     HostPage,
@@ -146,6 +148,9 @@ class SqliteCatalog(Listings):
 
     def crawls(self) -> list[Crawl]:
         return [crawl_of(row, self.database.clock.now_ms()) for row in self.database.read(SQL["crawls"])]
+
+    def crawl_uuids(self) -> dict[int, str]:
+        return dict(self.database.read(SQL["crawl_uuids"]))
 
     def steer(self, crawl_id: int, state: CrawlState, reason: str = "") -> int:
         """Time in which nobody worked on it, because all were killed, does not count as active."""
@@ -364,6 +369,13 @@ class SqliteCatalog(Listings):
             (name, worker, bool(is_open), cut)
             for name, worker, is_open, cut in self.database.read(SQL["archive_files"])
         ]
+
+    def archive_sizes(self) -> list[tuple[str, int]]:
+        return [(name, size) for name, size in self.database.read(SQL["archive_sizes"])]
+
+    def pages_in_file(self, name: str, start: int, end: int, limit: int) -> list[ArchivedPage]:
+        found = self.database.read(SQL["pages_in_file"], (name, start, end, limit))
+        return [archived_page(row) for row in found]
 
     def check(self) -> list[str]:
         problems = broken(CHECKS, self.database.read)

@@ -36,6 +36,9 @@ FROM crawls WHERE uuid = %s AND NOT deleted;
 SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
 FROM crawls WHERE NOT deleted ORDER BY id;
 
+-- name: crawl_uuids
+SELECT id, uuid FROM crawls WHERE NOT deleted;
+
 -- name: open_crawls
 SELECT id, uuid, seeds, settings::text, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since
 FROM crawls WHERE state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id;
@@ -238,6 +241,14 @@ SELECT p.url, p.url, a.name, p."offset", p.length, p.content_hash FROM pages p J
 
 -- name: archive_files
 SELECT name, worker, open, cut FROM archive_files ORDER BY id;
+
+-- name: archive_sizes
+SELECT name, bytes FROM archive_files ORDER BY id;
+
+-- name: pages_in_file
+SELECT u.id, u.crawl, u.url, q.host, u.kind, p.state, p.title, p.content_type, p.fetched_at, p."offset", p.length, p.facts
+FROM pages p JOIN urls u ON u.id = p.url JOIN queues q ON q.id = u.queue
+WHERE p.file = (SELECT id FROM archive_files WHERE name = %s) AND p."offset" >= %s AND p."offset" < %s ORDER BY p."offset" LIMIT %s;
 
 -- name: kept_crawls
 SELECT id FROM crawls WHERE NOT deleted ORDER BY id;

@@ -27,6 +27,9 @@ SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hos
 -- name: crawls
 SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls WHERE NOT deleted ORDER BY id;
 
+-- name: crawl_uuids
+SELECT id, uuid FROM crawls WHERE NOT deleted;
+
 -- name: open_crawls
 SELECT id, uuid, seeds, settings, state, reason, limited_by, seeding, joined_hosts, created_at, ended_at, active_ms, running_since FROM crawls
 WHERE state IN ('running', 'paused', 'ending') AND NOT deleted ORDER BY id;
@@ -216,6 +219,14 @@ SELECT p.id, p.url, f.name, p."offset", p.length, p.content_hash FROM pages p JO
 
 -- name: archive_files
 SELECT name, worker, open, cut FROM archive_files ORDER BY id;
+
+-- name: archive_sizes
+SELECT name, bytes FROM archive_files ORDER BY id;
+
+-- name: pages_in_file
+SELECT u.id, u.crawl, u.url, q.host, u.kind, u.state, p.title, p.content_type, p.fetched_at, p."offset", p.length, p.facts
+FROM pages p INDEXED BY pages_place JOIN urls u ON u.id = p.url AND u.page = p.id JOIN queues q ON q.id = u.queue
+WHERE p.file = (SELECT id FROM archive_files WHERE name = ?) AND p."offset" >= ? AND p."offset" < ? ORDER BY p."offset" LIMIT ?;
 
 -- name: stranded
 SELECT u.id, u.url FROM urls u JOIN queues q ON q.id = u.queue WHERE u.state = 0 AND q.due IS NULL AND NOT EXISTS(SELECT 1 FROM arrivals a WHERE a.queue = q.id) LIMIT 20;

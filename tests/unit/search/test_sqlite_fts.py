@@ -1,0 +1,57 @@
+"""The file of the embedded index: it may be deleted or damaged at any time, and is made again."""
+
+from pathlib import Path
+
+import pytest
+
+from nephila.errors import StoreUnavailable
+from nephila.search.index import Document
+from nephila.search.query import parse_query
+from nephila.search.sqlite_fts import FILE, SqliteIndex
+
+DOCUMENT = Document(1, 1, "a.test", "http://a.test/", "Title", "silk", 5)
+
+
+def fill(index: SqliteIndex) -> None:
+    with index.turn() as ours:
+        assert ours and index.add("file", index.marks().get("file", 0), 10, [DOCUMENT], {1: "one"})
+
+
+def total(index: SqliteIndex) -> int:
+    return index.search(parse_query("silk"), None, None, 10, 0).total
+
+
+def test_looking_makes_no_file(tmp_path: Path) -> None:
+    index = SqliteIndex(tmp_path)
+    assert (total(index), index.count(), index.marks(), index.crawls()) == (0, 0, {}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_may_be_deleted_while_it_is_open(tmp_path: Path) -> None:
+    index, other = SqliteIndex(tmp_path), SqliteIndex(tmp_path)
+    fill(index)
+    assert total(index) == total(other) == 1
+    for path in tmp_path.glob(f"{FILE}*"):
+        path.unlink()
+    assert total(index) == total(other) == 0
+    fill(index)
+    assert total(index) == total(other) == 1
+    index.close()
+    other.close()
+
+
+@pytest.mark.parametrize("content", [b"not a database " * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_what_is_damaged_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    index = SqliteIndex(tmp_path)
+    with pytest.raises(StoreUnavailable, match="made anew"):
+        total(index)
+    index.close()
+    fill(index)
+    assert total(index) == 1
+    index.close()
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable), SqliteIndex(tmp_path / "none").turn():
+        pass
