@@ -59,6 +59,11 @@ def finish(client: httpx.Client, crawl: int) -> None:
     until(lambda: client.get(f"{V1}/crawls/{crawl}").json()["ended_at"])
 
 
+def indexed(client: httpx.Client) -> None:
+    """Waits until all that was archived can be found."""
+    until(lambda: client.get(f"{V1}/search", params={"q": "any"}).raise_for_status().json()["pending_bytes"] == 0)
+
+
 @contextmanager
 def served(nephila: Command, *arguments: str) -> Iterator[tuple[Any, str, httpx.Client]]:
     """The process, its address and a client."""
@@ -76,12 +81,19 @@ def finished_place(nephila: Command, web: TestWeb) -> Iterator[Place]:
         seeds = [web.url("/"), web.url("/", OTHER_HOST)]
         crawl = start(client, seeds)
         finish(client, crawl)
+        indexed(client)
         yield Place(url, crawl, web)
 
 
 BUSY_HOSTS = tuple(f"127.0.0.{number}" for number in range(1, 7))
 BUSY_PAGES = 90
 BUSY_VISITED = 240
+SENTENCES = (  # for snippets that look like some
+    "This guide begins with the orb: a web of golden silk, spun anew in the early morning.",
+    "Where two threads meet, the spider leaves a drop of glue. How much, is a matter for another guide.",
+    "A line is dropped into the wind and held until it catches; no guide could say where.",
+    "Old webs are eaten at night, and nothing of the silk is lost.",
+)
 
 
 @contextmanager
@@ -113,5 +125,10 @@ def busy_page(section: str, at: int, near: str) -> Page:
         return Page(status=500)
     if at % 23 == 5:
         return Page(status=403)
-    made = page(f"{section.title()} {at}", near, f"/{section}/", f"/missing/{at % 4}", text="<p>Text.</p>" * (at + 1))
+    made = page(f"{section.title()} {at}", near, f"/{section}/", f"/missing/{at % 4}", text=busy_text(at))
     return replace(made, delay_ms=3 * (at % 17))
+
+
+def busy_text(at: int) -> str:
+    """Longer from page to page."""
+    return "".join(f"<p>{SENTENCES[(at + number) % len(SENTENCES)]}</p>" for number in range(at % 9 + 1))

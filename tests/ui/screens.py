@@ -20,6 +20,7 @@ SCREENS = (
     Screen("graph", "/crawls/{crawl}/graph", "", "nodes"),
     Screen("crawl-hosts", "/crawls/{crawl}/hosts", "", "{host}"),
     Screen("pages", "/crawls/{crawl}/pages", "", "guide 1"),
+    Screen("search", "/search?q=guide", "Search", "fetched"),
     Screen("hosts", "/hosts", "Hosts", "{host}"),
     Screen("host", "/hosts/{host}", "", "robots.txt"),
     Screen("workers", "/workers", "Workers", ""),

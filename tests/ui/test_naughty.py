@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.command import Command
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 from tests.ui.conftest import Open
-from tests.ui.place import V1, finish, served, start
+from tests.ui.place import V1, finish, indexed, served, start
 
 PAYLOADS = (
     "<script>window.ran = 1</script>",
@@ -44,6 +44,7 @@ PAYLOADS = (
     "=cmd|' /C calc'!A0",
 )
 SCREENS = ("", "/urls", "/pages", "/graph?kind=links", "/hosts")
+SEARCHES = ("ran", "script", "img", "evil", "あげて")  # words of payloads
 COUNT = 500
 INSPECTED = 10  # by all its tabs
 
@@ -85,6 +86,11 @@ def test_nothing_runs(nephila: Command, web: TestWeb, visit: Open) -> None:
             tab.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
             expect(tab.get_by_role("heading", level=1)).to_be_visible()
             tab.wait_for_load_state("networkidle")
+            nothing_ran(tab)
+        indexed(client)
+        for words in SEARCHES:
+            tab = visit(url, f"/search?q={quote(words)}")
+            expect(tab.locator("ol[aria-label=Results] mark").first).to_be_visible()
             nothing_ran(tab)
         rows = client.get(f"{V1}/crawls/{crawl}/urls", params={"limit": INSPECTED}).json()["urls"]
         tab = visit(url, f"/crawls/{crawl}/urls")

@@ -140,7 +140,8 @@ def test_keys_lead_everywhere(nephila: Command, visit: Open) -> None:
     with served(nephila) as (_, url, _client):
         tab = visit(url, "/crawls")
         expect(tab.get_by_role("heading", level=1)).to_be_visible()
-        for keys, path in (("gh", "/hosts"), ("gw", "/workers"), ("ga", "/admin"), ("gn", "/crawls/new")):
+        places = {"gs": "/search", "gh": "/hosts", "gw": "/workers", "ga": "/admin", "gn": "/crawls/new"}
+        for keys, path in places.items():
             tab.keyboard.press("Escape")
             tab.evaluate("document.activeElement?.blur()")
             for key in keys:

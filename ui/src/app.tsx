@@ -12,6 +12,7 @@ import { HostScreen } from "./screens/hosts/HostScreen";
 import { HostsScreen } from "./screens/hosts/HostsScreen";
 import { Lost } from "./screens/Lost";
 import { Shell } from "./screens/Shell";
+import { SearchScreen } from "./screens/search/SearchScreen";
 import { PagesScreen } from "./screens/urls/PagesScreen";
 import { UrlsScreen } from "./screens/urls/UrlsScreen";
 import { WorkersScreen } from "./screens/workers/WorkersScreen";
@@ -39,6 +40,7 @@ const router = createBrowserRouter(
             { path: "pages", element: <PagesScreen /> },
           ],
         },
+        { path: "search", element: <SearchScreen /> },
         { path: "hosts", element: <HostsScreen /> },
         { path: "hosts/:host", element: <HostScreen /> },
         { path: "workers", element: <WorkersScreen /> },

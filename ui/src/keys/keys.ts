@@ -4,6 +4,7 @@ import { useEffect } from "react";
 export const PLACES = {
   c: { to: "/crawls", text: "crawls" },
   n: { to: "/crawls/new", text: "new crawl" },
+  s: { to: "/search", text: "search" },
   h: { to: "/hosts", text: "hosts" },
   w: { to: "/workers", text: "workers" },
   a: { to: "/admin", text: "admin" },

@@ -22,7 +22,7 @@ export function Page({ title, crumbs = [], beside, actions, json, children }: Pr
   }, [title]);
   return (
     <div className="flex min-w-0 flex-col gap-4 p-4">
-      <header className="flex flex-wrap items-start justify-between gap-2">
+      <header className="flex min-h-7.5 flex-wrap items-start justify-between gap-2">
         <div className="min-w-0">
           {crumbs.length > 0 && (
             <nav aria-label="Breadcrumbs">

@@ -12,6 +12,7 @@ import { TokenDialog } from "./TokenDialog";
 
 const NOUNS = [
   { to: "/crawls", text: "Crawls" },
+  { to: "/search", text: "Search" },
   { to: "/hosts", text: "Hosts" },
   { to: "/workers", text: "Workers" },
   { to: "/admin", text: "Admin" },
@@ -52,16 +53,16 @@ function Rail({ onHelp }: { onHelp: () => void }) {
   const other = theme === "dark" ? "light" : "dark";
   return (
     <header className="flex shrink-0 items-center gap-1 overflow-x-auto border-b border-line bg-panel px-2 py-1 md:sticky md:top-0 md:h-dvh md:w-36 md:flex-col md:items-stretch md:border-r md:border-b-0 md:py-3">
-      <NavLink to="/crawls" className="px-2 py-1 text-title font-semibold md:mb-3">
+      <NavLink to="/crawls" className="px-1 py-1 text-title font-semibold md:mb-3 md:px-2">
         Nephila
       </NavLink>
-      <nav aria-label="Main" className="flex gap-1 md:flex-col">
+      <nav aria-label="Main" className="flex md:flex-col md:gap-1">
         {NOUNS.map(({ to, text }) => (
           <NavLink
             key={to}
             to={to}
             className={({ isActive }) =>
-              `rounded px-2 py-1.5 ${isActive ? "bg-accent-ground font-medium text-accent" : "text-dim hover:bg-hover hover:text-text"}`
+              `rounded px-1.5 py-1.5 md:px-2 ${isActive ? "bg-accent-ground font-medium text-accent" : "text-dim hover:bg-hover hover:text-text"}`
             }
           >
             {text}

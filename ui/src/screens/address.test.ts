@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withParameters } from "./address";
+import { inspectorOf, withParameters } from "./address";
 
 it.each([
   ["a=1", { b: "2" }, "a=1&b=2"],
@@ -8,3 +8,5 @@ it.each([
 ])("%s", (before, changes, after) => {
   expect(withParameters(new URLSearchParams(before), changes).toString()).toBe(after);
 });
+
+it("leads to the inspector", () => expect(inspectorOf(7, 71)).toBe("/crawls/7/urls?inspect=71"));

@@ -7,3 +7,8 @@ export function withParameters(search: URLSearchParams, changes: Record<string, 
   }
   return after;
 }
+
+/** One URL of a crawl, open in the inspector. */
+export function inspectorOf(crawl: number, url: number): string {
+  return `/crawls/${crawl}/urls?inspect=${url}`;
+}

@@ -14,6 +14,8 @@ import type {
   Page,
   Progress,
   Queue,
+  SearchResult,
+  SearchResults,
   Token,
   UrlRow,
   Worker,
@@ -296,5 +298,32 @@ export const aSetting = (name: string, plain: unknown, fields: Partial<CrawlSett
   default: plain,
   type: {},
   admin: false,
+  ...fields,
+});
+
+export const aResult = (url_id: number, fields: Partial<SearchResult> = {}): SearchResult => ({
+  crawl_id: 7,
+  crawl_uuid: UUID,
+  url_id,
+  url: `${SITE}${url_id}`,
+  host: "example.com",
+  title: `Page ${url_id}`,
+  snippet: [
+    { text: "the ", match: false },
+    { text: "golden", match: true },
+    { text: " silk", match: false },
+  ],
+  fetched_at: AT,
+  score: 1,
+  ...fields,
+});
+
+export const anAnswer = (results: SearchResult[], fields: Partial<SearchResults> = {}): SearchResults => ({
+  results,
+  total: results.length,
+  total_exact: true,
+  indexed: 100,
+  pending_bytes: 0,
+  words: ["golden"],
   ...fields,
 });

@@ -5,8 +5,8 @@ import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { UrlText } from "../../look/UrlText";
 import { count, words } from "../../words/format";
+import { inspectorOf } from "../address";
 import { onEnter } from "../onEnter";
-import { inspectorOf } from "./errors";
 
 const COLUMNS: readonly Column[] = [
   { name: "When" },
@@ -34,7 +34,7 @@ export function ErrorsTable({ errors }: { errors: readonly ErrorNote[] }) {
 
 function ErrorRow({ error }: { error: ErrorNote }) {
   const navigate = useNavigate();
-  const inspector = inspectorOf(error);
+  const inspector = inspectorOf(error.crawl, error.url_id);
   return (
     <tr tabIndex={0} onKeyDown={onEnter(() => navigate(inspector))}>
       <td>

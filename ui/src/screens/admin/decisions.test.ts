@@ -3,7 +3,7 @@ import { Problem } from "../../api/problem";
 import type { Me, Token } from "../../api/types";
 import { aBlock, aCaller, anError, aToken } from "../../testing/records";
 import { matching, placed, valuesOf, wrongWith } from "./blocks";
-import { inspectorOf, matchingErrors, newer, reasonsOf } from "./errors";
+import { matchingErrors, newer, reasonsOf } from "./errors";
 import { meaning, read, typed } from "./floor";
 import { afterRevoking, inOrder, isMine, living } from "./revoking";
 import { addressOf, SECTIONS, sectionOf } from "./sections";
@@ -99,8 +99,6 @@ describe("errors", () => {
     expect(matchingErrors(errors, "", "nxdomain")).toHaveLength(1);
     expect(matchingErrors(errors, "", "example.com/1")).toHaveLength(1);
   });
-
-  it("lead to the inspector", () => expect(inspectorOf(error(1))).toBe("/crawls/7/urls?inspect=71"));
 });
 
 describe("tokens", () => {

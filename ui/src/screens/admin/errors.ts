@@ -24,7 +24,3 @@ export function matchingErrors(errors: readonly ErrorNote[], reason: string, tex
       [error.url, error.detail, error.reason].some((part) => part.toLowerCase().includes(wanted)),
   );
 }
-
-export function inspectorOf({ crawl, url_id }: Pick<ErrorNote, "crawl" | "url_id">): string {
-  return `/crawls/${crawl}/urls?inspect=${url_id}`;
-}

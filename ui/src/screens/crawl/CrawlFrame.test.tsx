@@ -49,6 +49,7 @@ it("tells the crawl in one sentence, with what bounds it", async () => {
   expect(screen.getByText(/bounded by slow\.example/)).toBeTruthy();
   expect(screen.getByText("live")).toBeTruthy();
   expect(screen.getByRole("img", { name: "slow.example needs 2 min" })).toBeTruthy();
+  expect(screen.getByRole("link", { name: "Search this crawl" }).getAttribute("href")).toBe("/search?crawl=7");
   expect(screen.getByRole("link", { name: "took too long" }).getAttribute("href")).toBe(
     "/crawls/7/urls?reason=timeout",
   );

@@ -2,6 +2,7 @@ import { useEffect } from "react";
 import { Link } from "react-router";
 import type { Line, Live } from "../../api/live";
 import type { CrawlDetail } from "../../api/types";
+import { buttonClass } from "../../look/Button";
 import { JsonLink } from "../../look/Page";
 import { CrawlWord } from "../../look/Word";
 import { CrawlActions } from "./CrawlActions";
@@ -46,6 +47,9 @@ export function CrawlHeader({ id, detail, live }: Props) {
         </div>
       </div>
       <div className="flex flex-wrap items-center gap-2">
+        <Link to={`/search?crawl=${detail.id}`} className={buttonClass()}>
+          Search this crawl
+        </Link>
         <CrawlActions id={id} detail={detail} state={state} />
         <JsonLink path={json} />
       </div>
