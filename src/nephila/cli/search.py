@@ -75,7 +75,7 @@ def search(
 
 def update(indexer: Indexer, settings: ProcessSettings) -> None:
     """Until everything that can be reached is indexed, by whomever. Ctrl-C ends it; what was done stays."""
-    console = Console(stderr=True)
+    console, progress = Console(stderr=True), indexer.progress()
     try:
         with console.status("looking at the archive") as status:
             while (done := indexer.step()) != 0:
@@ -87,7 +87,8 @@ def update(indexer: Indexer, settings: ProcessSettings) -> None:
                     sleep(TURN_SECONDS)
     except KeyboardInterrupt:
         again = f"`nephila search --no-update{data_hint(settings)} ...` searches these"
-        print(f"nephila: stopped: {progress_line(indexer.progress())}; {again}", file=sys.stderr)
+        # As it was last seen: a store whose answer was cut off is not asked again.
+        print(f"nephila: stopped: {progress_line(progress)}; {again}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if indexer.progress().unreachable:
         missing = words.count(indexer.progress().unreachable)

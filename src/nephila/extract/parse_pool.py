@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from nephila.extract.frames import RULES_CACHED, PageRules, frame_of, take_frames, unpacked
+from nephila.extract.frames import RULES_CACHED, PageRules, Told, job_frames, take_frames
 from nephila.extract.page import PageJob, PageReading
 
 DEADLINE_MS = 10_000
@@ -87,6 +87,7 @@ class _Helper(asyncio.Protocol):
         self._starting: asyncio.Task[None] | None = None
         self._ready = False
         self._known: set[int | str] = set()  # ids of rules the process has
+        self._told = Told()
         self._buffer = bytearray()
         self._turn_at = 0.0  # when the process began with the first task, or to start
         self._alarm: asyncio.TimerHandle | None = None
@@ -140,8 +141,8 @@ class _Helper(asyncio.Protocol):
             self._turn_at = asyncio.get_running_loop().time()
         rules, job = task.rules, task.job
         new = self._learned(rules)
-        fields = (job.body, job.url, job.content_type, job.depth_of_children, job.expand, job.x_robots_tags)
-        self._transport.write(frame_of((rules.id, new, fields)))
+        fields = (job.url, job.content_type, job.depth_of_children, job.expand, job.x_robots_tags)
+        self._transport.writelines(job_frames((rules.id, new, fields), job.body))
 
     def _learned(self, rules: PageRules) -> PageRules | None:
         """The rules where the process does not have them yet; it forgets as we do."""
@@ -160,7 +161,7 @@ class _Helper(asyncio.Protocol):
                 self._ready = True
                 self._watch(self._deadline_seconds)
             elif self.tasks:  # none: stopped meanwhile
-                answer = unpacked(content) if kind == "reading" else ParseFailure("error", content)
+                answer = self._told.unpacked(content) if kind == "reading" else ParseFailure("error", content)
                 _settle(self.tasks.popleft(), answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -172,6 +173,7 @@ class _Helper(asyncio.Protocol):
             _settle(self.tasks.popleft(), self._failure)
         self._transport, self._ready, self._failure = None, False, _DIED
         self._known.clear()
+        self._told = Told()
         self._buffer.clear()
         if self.tasks:
             self._starting = asyncio.create_task(self._spawn())

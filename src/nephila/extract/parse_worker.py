@@ -17,9 +17,8 @@ import socket
 import sys
 import threading
 from contextlib import suppress
-from typing import Any
 
-from nephila.extract.frames import LENGTH, READY, RULES_CACHED, PageRules, frame_of, packed
+from nephila.extract.frames import LENGTH, READY, RULES_CACHED, PageRules, Telling, frame_of
 from nephila.extract.page import PageJob, read_page
 from nephila.profiles import settings_from_json
 from nephila.urls.admission import Admission
@@ -32,6 +31,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._rules: dict[int | str, tuple[Admission, bool]] = {}
+        self._telling = Telling()
 
     def learn(self, rules: PageRules) -> None:
         if len(self._rules) >= RULES_CACHED:
@@ -45,25 +45,25 @@ class Reader:
             if rules is not None:
                 self.learn(rules)
             admission, obey_robots_meta = self._rules[rules_id]
-            return frame_of(("reading", packed(read_page(job, admission, obey_robots_meta=obey_robots_meta))))
+            reading = read_page(job, admission, obey_robots_meta=obey_robots_meta)
+            return frame_of(("reading", self._telling.packed(reading)))
         except Exception as error:
+            self._telling.forget()
             return frame_of(("error", f"{type(error).__name__}: {error}"[:ERROR_CHARS_MAX]))
 
 
 def serve(connection: socket.socket) -> None:
     reader = Reader()
     connection.sendall(frame_of(READY))
-    while (message := _receive(connection)) is not None:
-        rules_id, rules, fields = message
-        connection.sendall(reader.answer(rules_id, rules, PageJob(*fields)))
+    while (message := _receive(connection)) is not None and (body := _receive(connection)) is not None:
+        rules_id, rules, fields = pickle.loads(message)
+        connection.sendall(reader.answer(rules_id, rules, PageJob(bytes(body), *fields)))
 
 
-def _receive(connection: socket.socket) -> Any:
+def _receive(connection: socket.socket) -> bytearray | None:
+    """The content of a frame; None: the other side is gone."""
     head = _exactly(connection, LENGTH.size)
-    if head is None:
-        return None
-    payload = _exactly(connection, LENGTH.unpack(head)[0])
-    return None if payload is None else pickle.loads(payload)
+    return None if head is None else _exactly(connection, LENGTH.unpack(head)[0])
 
 
 def _exactly(connection: socket.socket, count: int) -> bytearray | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
-from nephila.errors import StoreUnavailable, UsageError
+from nephila.errors import NephilaError, UsageError
 from nephila.search.index import (
     MATCHES_MAX,
     NOTHING,
@@ -64,7 +64,7 @@ class PostgresIndex:
             yield took
         finally:
             if took:
-                with suppress(StoreUnavailable):  # a lost connection has let it go
+                with suppress(NephilaError):  # a lost connection has let it go
                     self.database.read(SQL["end_turn"], (TURN_LOCK,))
 
     def add(self, file: str, start: int, end: int, documents: Sequence[Document], uuids: Mapping[int, str]) -> bool:

@@ -251,12 +251,12 @@ class Visitor:
         refusals = self.site.pending.refusals
         for (host, refusal), count in reading.refused.items():
             refusals[crawl.id, host, refusal] += count
-        known, depth = crawl.known, row.depth + 1
+        links = self._unblocked(crawl, reading.found) if self.site.blocks else reading.found
+        depth = row.depth + 1
         priority = priority_of(depth, Kind.PAGE)
         return [
             Child(crawl.id, found.host, found.key, found.url, depth, priority, row.id, found.raw)
-            for found in (self._unblocked(crawl, reading.found) if self.site.blocks else reading.found)
-            if found.key not in known
+            for found in crawl.known.missing(links)
         ]
 
     def _unblocked(self, crawl: LiveCrawl, links: list[Found]) -> list[Found]:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from nephila.extract.frames import packed, unpacked
 from nephila.extract.page import PageJob, PageReading, is_html, read_page
 from nephila.models import Refusal
 from nephila.profiles import crawl_settings
@@ -60,11 +59,6 @@ def test_nofollow_of_the_page(meta: bytes, tags: tuple[str, ...], obey: bool, ad
 def test_no_links_where_none_are_wanted() -> None:
     reading = read(BODY, expand=False)
     assert (reading.title, reading.found, reading.refused) == ("T", [], {})
-
-
-def test_a_reading_survives_the_trip() -> None:
-    reading = read(BODY)
-    assert unpacked(packed(reading)) == reading
 
 
 @pytest.mark.requirement("R-03")

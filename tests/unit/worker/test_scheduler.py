@@ -8,6 +8,7 @@ from nephila.models import CrawlState, Kind
 from nephila.policy.politeness import Pace
 from nephila.profiles import crawl_settings
 from nephila.settings import process_settings
+from nephila.urls.admission import Found
 from nephila.urls.identity import partition_of
 from nephila.worker.crawls import KNOWN_MAX, KnownKeys, LiveCrawl
 from nephila.worker.scheduler import Host, Queue, Scheduler
@@ -154,8 +155,8 @@ def test_a_reserved_host_is_for_the_visit_that_waits_there() -> None:
 def test_known_keys_are_bounded_and_forget_the_older_half() -> None:
     known = KnownKeys()
     keys = [number.to_bytes(16, "big") for number in range(KNOWN_MAX + 10)]
+    first, last = (Found("", "", key, "") for key in (keys[0], keys[-1]))
     known.update(keys[: KNOWN_MAX // 2 + 1])
-    assert keys[0] in known
+    assert known.missing([first, last]) == [last]
     known.update(keys[KNOWN_MAX // 2 + 1 :])
-    assert keys[-1] in known
-    assert keys[0] not in known
+    assert known.missing([first, last]) == [first]

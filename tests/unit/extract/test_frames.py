@@ -1,0 +1,77 @@
+"""What the parse pool and its helpers say to each other."""
+
+import pickle
+
+import pytest
+
+from nephila.extract import frames
+from nephila.extract.frames import Telling, Told, frame_of, job_frames, take_frames
+from nephila.extract.page import PageReading
+from nephila.models import Refusal
+from nephila.urls.admission import Found
+from nephila.urls.identity import url_key
+
+
+def link(name: str, raw: str = "") -> Found:
+    url = f"https://a.example/{name}"
+    return Found(url, "a.example", url_key(url), raw or name)
+
+
+def reading(*links: Found) -> PageReading:
+    refused = {("b.example", Refusal.SCOPE): 2}
+    return PageReading("utf-8", "T", {"language": "en"}, list(links), refused, ["https://b.example/"], True)
+
+
+def trip(telling: Telling, told: Told, sent: PageReading) -> PageReading:
+    return told.unpacked(pickle.loads(pickle.dumps(telling.packed(sent))))
+
+
+A, B, C = link("a"), link("b"), link("c")
+
+
+@pytest.mark.parametrize(
+    "pages", [[()], [(A, B)], [(A, B), (B, A)], [(A,), (), (C, A, B), (A, B, C)], [(A,), (link("a", "./a"),), (A,)]]
+)
+def test_readings_survive_the_trip(pages: list[tuple[Found, ...]]) -> None:
+    telling, told = Telling(), Told()
+    for links in pages:
+        assert trip(telling, told, reading(*links)) == reading(*links)
+
+
+def test_a_link_is_told_in_full_once() -> None:
+    telling = Telling()
+    first, again = (len(pickle.dumps(telling.packed(reading(A, B)))) for _ in range(2))
+    assert first - again > len(A.url) + len(B.url)
+
+
+def test_when_it_is_full_both_sides_forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "LINKS_CACHED", 5)
+    telling, told = Telling(), Told()
+    for number in range(40):
+        page = reading(*(link(str(n)) for n in range(number % 9)))  # also more links than are remembered
+        assert trip(telling, told, page) == page
+        assert len(told._links) <= 8
+
+
+def test_what_may_not_have_arrived_is_told_again() -> None:
+    telling, told = Telling(), Told()
+    telling.packed(reading(A))  # and lost
+    telling.forget()
+    assert trip(telling, told, reading(A, B)) == reading(A, B)
+    assert trip(telling, told, reading(B)) == reading(B)
+
+
+def test_frames_come_in_any_pieces() -> None:
+    stream, buffer, seen = frame_of(("a", 1)) + frame_of(("b", b"x" * 1000)), bytearray(), []
+    for at in range(0, len(stream), 7):
+        buffer += stream[at : at + 7]
+        seen += take_frames(buffer)
+    assert seen == [("a", 1), ("b", b"x" * 1000)]
+    assert not buffer
+
+
+def test_a_body_is_a_frame_that_is_not_copied() -> None:
+    body = b"<html>" * 1000
+    head, sent = job_frames(("id", None), body)
+    assert sent is body
+    assert head == frame_of(("id", None)) + frames.LENGTH.pack(len(body))
