@@ -28,7 +28,7 @@ ui: $(UI) ## build the web UI into the package
 
 # More than the cores: tests of a cluster and of a browser wait most of their time.
 test: $(VENV)/dev-ready $(UI) ## run every test
-	$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $$(( $$(nproc) + 2 )) --dist loadgroup $(ARGS)
 
 shots: $(VENV)/dev-ready $(UI) ## picture every screen, light and dark, into docs/screens (needs Chromium)
 	$(BIN)/python -m tests.ui.shots $(ARGS)
