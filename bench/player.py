@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 
 from nephila.frontier.store import Batch, Flushed, Frontier, HostClock, Outcome, Refill, Release, Row, WorkerInfo
-from nephila.models import Child, PageRecord, Timing, UrlState
+from nephila.models import ArchivePlace, Child, PageRecord, Timing, UrlState
 from nephila.policy.politeness import Pace
 from nephila.settings import ProcessSettings
 
@@ -30,6 +30,7 @@ KNOWN_KEPT = 20_000  # recent children, from which links to known URLs are drawn
 PRELOAD_ROWS = 20_000  # of one flush
 GC_THRESHOLD = (100_000, 50, 1000)  # the default collects inside flushes: some 30 us a page more
 TITLE = "A page of a site that was made up, with a title of usual length"
+ARCHIVED_BYTES = 9_000  # of a record
 REFUSED = [f"https://elsewhere{number}.example/a/refused/link" for number in range(4)]
 
 
@@ -47,8 +48,13 @@ class Web:
     number: int = 0
     away: float = 0.2  # share of links to other hosts
     even: bool = False  # they lead to every host alike; else to few often and to many seldom, as on the web (Zipf)
+    archived: int = 0  # bytes of its archive file
     recent: deque[Child] = field(default_factory=lambda: deque(maxlen=KNOWN_KEPT))
     dice: Random = field(default_factory=lambda: Random(42424))
+
+    @property
+    def file(self) -> str:
+        return f"bench-{os.getpid()}.warc.gz"
 
     def host(self) -> str:
         roll = self.dice.random()
@@ -91,9 +97,11 @@ class Web:
             title=TITLE,
             facts={"language": "en", "description": TITLE},
             content_hash=b"\x07" * 32,
+            archive=ArchivePlace(self.file, self.archived, ARCHIVED_BYTES),
             links=links,
             refused=REFUSED,
         )
+        self.archived += ARCHIVED_BYTES
         return Outcome(row.id, crawl, UrlState.VISITED, "", 1, page, children)
 
 
@@ -251,6 +259,7 @@ class Player:
         batch.refills = [Refill(queue, len(self.held[queue].rows) + self.held[queue].window) for queue in asked]
         batch.clocks = [HostClock(host, 1000, 1000, Pace(latency_ms=20.0), "", 7, "127.0.0.1") for host in hosts]
         batch.in_flight = [(outcome.url_id, 0) for outcome in batch.outcomes]
+        batch.archive_files = [(self.web.file, self.web.archived)]
         if len(self.held) < QUEUES_HELD:
             batch.new_queues, batch.window = QUEUES_PER_LOAD, WINDOW
         return batch

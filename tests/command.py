@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,13 @@ class Command:
             found = re.search(r" at (http://\S+) ", line)
             assert found is not None, line + process.stderr.read()
             yield process, found[1]
+        except BaseException:
+            # What failed may have failed because of it: a dead server's last words are the best explanation.
+            if process.poll() is not None:
+                print(f"the server had ended, code {process.returncode}: {process.stderr.read()}", file=sys.stderr)
+            raise
         finally:
-            with suppress(ProcessLookupError):
+            if process.poll() is None:  # else its number may be another's by now
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
 

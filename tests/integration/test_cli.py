@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import postgres
+from tests.command import children_of
 from tests.site.fixtures import site_cycle
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 
@@ -165,8 +166,8 @@ def test_a_second_interrupt_ends_at_once_without_loss(nephila: Command, web: Tes
 def test_a_killed_worker_is_replaced(nephila: Command, web: TestWeb) -> None:
     process = nephila.start("crawl", tree(web), "--allow-private", "--delay", "0.02", "--max-pages", "100")
     until(lambda: len(web.hits()) > 10)
-    (worker,) = json.loads(nephila("status", "--json")[1])["workers"]
-    os.kill(worker["pid"], signal.SIGKILL)
+    (worker,) = children_of(process.pid)
+    os.kill(worker, signal.SIGKILL)
     out, _ = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 0 and "100 pages visited" in out
     assert nephila("verify")[0] == 0

@@ -141,12 +141,15 @@ def test_keys_lead_everywhere(nephila: Command, visit: Open) -> None:
         tab = visit(url, "/crawls")
         expect(tab.get_by_role("heading", level=1)).to_be_visible()
         places = {"gs": "/search", "gh": "/hosts", "gw": "/workers", "ga": "/admin", "gn": "/crawls/new"}
+        fields = {"gs": tab.get_by_role("searchbox").first, "gn": tab.get_by_label("Seeds")}  # that take the focus
         for keys, path in places.items():
             tab.keyboard.press("Escape")
             tab.evaluate("document.activeElement?.blur()")
             for key in keys:
                 tab.keyboard.press(key)
             expect(tab).to_have_url(re.compile(f"/ui{path}$"))
+            if keys in fields:
+                expect(fields[keys]).to_be_focused()
         tab.evaluate("document.activeElement?.blur()")
         tab.keyboard.press("?")
         expect(tab.get_by_role("dialog", name="Keys")).to_be_visible()
