@@ -77,12 +77,13 @@ def served(nephila: Command, *arguments: str) -> Iterator[tuple[Any, str, httpx.
 @contextmanager
 def finished_place(nephila: Command, web: TestWeb) -> Iterator[Place]:
     web.add(small_site(web.port))
-    with served(nephila) as (_, url, client):
+    with served(nephila) as (process, url, client):
         seeds = [web.url("/"), web.url("/", OTHER_HOST)]
         crawl = start(client, seeds)
         finish(client, crawl)
         indexed(client)
         yield Place(url, crawl, web)
+        assert process.poll() is None, f"the server ended by itself, code {process.returncode}: {process.stderr.read()}"
 
 
 BUSY_HOSTS = tuple(f"127.0.0.{number}" for number in range(1, 7))
