@@ -359,5 +359,5 @@ def test_the_command_can_be_interrupted(nephila: Command, web: TestWeb) -> None:
     out, err = process.communicate(timeout=WAIT_SECONDS)
     if process.returncode == 0:
         pytest.skip("it was faster than our signal")
-    assert (process.returncode, out) == (130, "")
+    assert (process.returncode, out) == (130, ""), err
     assert "pages are indexed" in err and "--no-update" in err

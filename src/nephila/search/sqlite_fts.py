@@ -33,7 +33,7 @@ SQL = named_statements("nephila.search", "sql", "sqlite.sql")
 FILE = "search.db"
 BUSY_TIMEOUT_MS = 10_000
 # A power cut may take the last commits, never the file's order: they are made again from the archive.
-PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32768", "temp_store = MEMORY")
+PRAGMAS = ("synchronous = NORMAL", "cache_size = -32768", "temp_store = MEMORY")
 BROKEN = (apsw.NotADBError, apsw.CorruptError)
 
 
@@ -147,6 +147,16 @@ class SqliteIndex:
                 db.execute(f"PRAGMA user_version = {VERSION}").fetchall()
         return None
 
+    def _begin(self) -> None:
+        """An empty file in its mode, put into its place whole: for a change of mode SQLite would not wait until those
+        who look at the file are done."""
+        new = self.path.with_name(f"{FILE}.new")
+        new.unlink(missing_ok=True)
+        db = apsw.Connection(str(new))
+        db.execute("PRAGMA journal_mode = WAL").fetchall()
+        db.close()
+        new.replace(self.path)
+
     def _throw_away(self) -> None:
         """It is derived data: what is damaged is made again."""
         self.close()
@@ -174,6 +184,7 @@ class SqliteIndex:
             self.close()
             if not create:
                 return None
+            self._begin()
         else:
             if self._db is not None and self._opened == (found.st_dev, found.st_ino):
                 return self._db

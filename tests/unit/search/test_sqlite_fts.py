@@ -1,5 +1,6 @@
 """The file of the embedded index: it may be deleted or damaged at any time, and is made again."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,33 @@ def test_what_is_damaged_is_made_anew(tmp_path: Path, content: bytes) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable), SqliteIndex(tmp_path / "none").turn():
         pass
+
+
+def test_an_index_is_made_while_others_look_at_it(tmp_path: Path) -> None:
+    """The first search and the first step of the indexer come at the same time: both get along."""
+    for number in range(20):
+        folder, faults, made = tmp_path / str(number), list[Exception](), threading.Event()
+        folder.mkdir()
+
+        def look(folder: Path = folder, faults: list[Exception] = faults, made: threading.Event = made) -> None:
+            looking = SqliteIndex(folder)
+            try:
+                while not made.is_set():
+                    looking.count()
+            except Exception as error:
+                faults.append(error)
+            looking.close()
+
+        lookers = [threading.Thread(target=look) for _ in range(2)]
+        for looker in lookers:
+            looker.start()
+        index = SqliteIndex(folder)
+        try:
+            with index.turn() as ours:
+                assert ours
+        finally:
+            made.set()
+            for looker in lookers:
+                looker.join()
+            index.close()
+        assert faults == []
