@@ -147,8 +147,7 @@ def run_indexer(settings: ProcessSettings) -> None:
         os._exit(0)
 
     def watch_parent() -> None:
-        while os.read(0, 1024):
-            pass
+        _await_parents_end()
         end()
 
     log.configure(settings.log_level, settings.log_format, sys.stderr, settings.log_file)
@@ -179,9 +178,13 @@ def _report(event: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _watch_parent(loop: asyncio.AbstractEventLoop, worker: "Worker") -> None:
+def _await_parents_end() -> None:
     while os.read(0, 1024):
         pass
+
+
+def _watch_parent(loop: asyncio.AbstractEventLoop, worker: "Worker") -> None:
+    _await_parents_end()
     loop.call_soon_threadsafe(worker.stop)
     loop.call_soon_threadsafe(worker.stop)
 

@@ -1,7 +1,7 @@
 """The one shape of an error: a code for programs, a message and what to do for people, and the field that is wrong."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException
 from nephila import log
 from nephila.control.crawls import Conflict, Unknown
 from nephila.errors import ArchiveError, NephilaError, StoreUnavailable, UsageError
+
+T = TypeVar("T")
 
 RETRY_AFTER_SECONDS = 2
 MESSAGE_CHARS_MAX = 2000
@@ -107,6 +109,14 @@ def plain(text: str) -> str:
 def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The error answers of a route, for OpenAPI. Every route may lose its store or meet a wrong parameter."""
     return {status: {"model": ProblemBody, "description": CODES[status]} for status in sorted({*statuses, 422, 503})}
+
+
+def asked_for(field: str, read: Callable[[str], T], text: str) -> T:
+    """What a field says, as `read` understands it."""
+    try:
+        return read(text)
+    except UsageError as error:
+        raise Problem(422, str(error), field=field) from None
 
 
 def problem_of(error: Exception) -> Problem:

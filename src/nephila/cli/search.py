@@ -21,6 +21,7 @@ from nephila.cli.options import (
     data_hint,
     reading_settings,
 )
+from nephila.cli.running import EXIT_INTERRUPTED
 from nephila.clock import SystemClock
 from nephila.control import search as searching
 from nephila.control.export import iso_time
@@ -33,7 +34,6 @@ from nephila.search.snippet import Part
 from nephila.settings import ProcessSettings
 
 EXIT_NOTHING = 1
-EXIT_INTERRUPTED = 130
 TURN_SECONDS = 0.1  # between two looks while another process indexes
 MATCH_STYLE = "bold yellow"
 
@@ -90,11 +90,10 @@ def update(indexer: Indexer, settings: ProcessSettings) -> None:
         # As it was last seen: a store whose answer was cut off is not asked again.
         print(f"nephila: stopped: {progress_line(progress)}; {again}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    if indexer.progress().unreachable:
-        missing = words.count(indexer.progress().unreachable)
+    if unreachable := indexer.progress().unreachable:
         print(
-            f"nephila: {missing} archive file(s) are not in {settings.archive_folder}: their pages may be missing; "
-            "say --archive DIR if they lie elsewhere",
+            f"nephila: {words.count(unreachable)} archive file(s) are not in {settings.archive_folder}: "
+            "their pages may be missing; say --archive DIR if they lie elsewhere",
             file=sys.stderr,
         )
     if indexer.skipped:

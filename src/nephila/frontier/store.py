@@ -157,9 +157,8 @@ class Batch:
     retries: list[Retry] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)  # that no outcome brings: robots rows
     clocks: list[HostClock] = field(default_factory=list)
-    resolved: list[HostClock] = field(
-        default_factory=list
-    )  # hosts whose names were looked up without a request: of one that the store knows only addresses and names change
+    # Looked up by name without a request: of a host that the store knows only addresses and names change.
+    resolved: list[HostClock] = field(default_factory=list)
     robots: list[RobotsRecord] = field(default_factory=list)
     released: list[Release] = field(default_factory=list)
     deaths: list[tuple[int, str]] = field(

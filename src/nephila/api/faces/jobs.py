@@ -19,8 +19,9 @@ from starlette.concurrency import run_in_threadpool
 from nephila.api.access import Admin, Writer, guarded
 from nephila.api.faces import Format, create, exported, may_go_private, streamed
 from nephila.api.lookup import live_crawl_named
+from nephila.api.problems import asked_for
 from nephila.api.query import CRAWL_PATTERN, CrawlRef, PlainText, known_query
-from nephila.api.routes.search import Words, asked_for
+from nephila.api.routes.search import Words
 from nephila.api.schemas import REASON_CHARS_MAX, SEEDS_MAX, Seed
 from nephila.api.services import Services, Shared, lent_catalog
 from nephila.control import crawls, operators

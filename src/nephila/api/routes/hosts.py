@@ -16,12 +16,11 @@ from nephila.api.host_schemas import (
     RuledHostList,
 )
 from nephila.api.lookup import crawl_named
-from nephila.api.problems import Problem
+from nephila.api.problems import Problem, asked_for
 from nephila.api.query import CrawlRef, PlainText
 from nephila.api.schemas import HostRuleView, RobotsRecordView
 from nephila.api.services import Services, Shared
 from nephila.control.operators import HOST_CHARS_MAX, HostFacts, host_facts, host_key, robots_text, ruled_hosts
-from nephila.errors import UsageError
 from nephila.frontier.operators import Access
 
 HOSTS_DEFAULT, HOSTS_MAX = 100, 500
@@ -34,13 +33,6 @@ HostName = Annotated[PlainText, Path(min_length=1, max_length=HOST_CHARS_MAX, ex
 After = Annotated[PlainText, Query(max_length=HOST_CHARS_MAX, description="what `next` of the page before says")]
 Text = Annotated[PlainText, Query(max_length=HOST_CHARS_MAX, description="part of the name")]
 Limit = Annotated[int, Query(ge=1, le=HOSTS_MAX)]
-
-
-def _key(host: str) -> str:
-    try:
-        return host_key(host)
-    except UsageError as error:
-        raise Problem(422, str(error), field="host") from None
 
 
 @router.get("/crawls/{crawl}/hosts", **guarded(Access.READ, 404))
@@ -83,7 +75,7 @@ def get_robots(shared: Shared, host: HostName) -> RobotsTextList:
 
 
 def _facts(shared: Services, host: str) -> HostFacts:
-    key = _key(host)
+    key = asked_for("host", host_key, host)
     with shared.pool.use() as store:
         found = host_facts(store.catalog, store.rulebook, key)
     if found is None:
@@ -94,7 +86,7 @@ def _facts(shared: Services, host: str) -> HostFacts:
 @router.put("/hosts/{host}", **guarded(Access.ADMIN))
 def set_host(shared: Shared, host: HostName, body: HostRuleBody, caller: Admin) -> HostRuleView:
     """A delay of its own, a block for some time, or both. Workers follow with their next flush."""
-    key = _key(host)
+    key = asked_for("host", host_key, host)
     with shared.pool.use() as store:
         rule = store.rulebook.set_host(key, body.delay_ms, body.blocked_in_ms, body.reason, caller.name)
     return HostRuleView.model_validate(rule)
@@ -103,7 +95,7 @@ def set_host(shared: Shared, host: HostName, body: HostRuleBody, caller: Admin) 
 @router.delete("/hosts/{host}", status_code=204, **guarded(Access.ADMIN, 404))
 def clear_host(shared: Shared, host: HostName) -> None:
     """Remove what was said about it; its clock stays."""
-    key = _key(host)
+    key = asked_for("host", host_key, host)
     with shared.pool.use() as store:
         if not store.rulebook.clear_host(key):
             raise Problem(404, f"there is no rule for {key}")

@@ -1,26 +1,22 @@
 """Full-text search over what was crawled."""
 
-from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
 from nephila.api.access import guarded
-from nephila.api.problems import Problem
+from nephila.api.problems import asked_for
 from nephila.api.query import CRAWL_PATTERN, PlainText
 from nephila.api.schemas import Moment, View
 from nephila.api.services import Shared
 from nephila.control import search as searching
 from nephila.control.operators import host_key
-from nephila.errors import UsageError
 from nephila.frontier.operators import Access
 from nephila.search.index import HITS_MAX, SKIPPED_MAX
 from nephila.search.query import QUERY_CHARS_MAX, parse_query
 
 RESULTS_DEFAULT = 20
-
-T = TypeVar("T")
 
 router = APIRouter(tags=["search"])
 
@@ -75,10 +71,3 @@ def search_pages(
     with shared.pool.use() as store:
         found = searching.search(store.catalog, store.index, query, crawl=crawl, host=key, limit=limit, offset=offset)
     return ResultList.model_validate(found)
-
-
-def asked_for(field: str, read: Callable[[str], T], text: str) -> T:
-    try:
-        return read(text)
-    except UsageError as error:
-        raise Problem(422, str(error), field=field) from None

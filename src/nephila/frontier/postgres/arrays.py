@@ -68,6 +68,9 @@ class _NumbersDumper(_ArrayDumper):
             spread[4 + place :: 4 + NUMBER_BYTES] = packed[place::NUMBER_BYTES]
         return bytes(spread)
 
+    def item(self, value: Any) -> bytes:
+        return NULL if value is None else _length(NUMBER_BYTES) + pack(f">{self.code}", value)
+
 
 class _IntsDumper(_NumbersDumper):
     oid, element, code = 1016, 20, "q"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
-from nephila.frontier.columns import NUL, storable
+from nephila.frontier.columns import storable
 from nephila.frontier.postgres.arrays import Blobs, Ints, Texts, columns
 from nephila.frontier.postgres.connection import Cursor
 from nephila.frontier.remembered import Remembered
@@ -17,7 +17,6 @@ SQL = statements("postgres", "worker")
 Refusals = Counter[tuple[int, str, str]]
 Place = tuple[int, str]  # crawl, host
 place_of = itemgetter(0, 1)  # of a child
-common_of = itemgetter(0, 4, 5, 6, 8, 9)  # crawl, depth, priority, parent, kind, hops: all links of a page share them
 
 
 class Inserter(Remembered):
@@ -78,8 +77,8 @@ class Inserter(Remembered):
             return Counter()
         ids = self._ids
         # Turned at once: a look at each child for each column costs four times as much, most of it memory.
-        crawls, hosts, keys, urls, _, _, _, raws, _, _ = zip(*children, strict=True)
-        commons = list(map(common_of, children))
+        crawls, hosts, keys, urls, depths, priorities, parents, raws, kinds, hops = zip(*children, strict=True)
+        commons = list(zip(crawls, depths, priorities, parents, kinds, hops, strict=True))  # of all links of a page
         pages = {common: number for number, common in enumerate(dict.fromkeys(commons), 1)}  # arrays begin at 1
         of_page = columns((Ints,) * 6, list(pages))
         values = {
@@ -88,7 +87,7 @@ class Inserter(Remembered):
             "page": Ints(map(pages.__getitem__, commons)),
             "key": Blobs(keys),
             "url": Texts(urls),
-            "raw": Texts([raw if raw is None or NUL not in raw else storable(raw) for raw in raws]),
+            "raw": Texts(map(storable, raws)),
             "owned": Ints(owned),
             "created": Ints(created),
             "now": now,
