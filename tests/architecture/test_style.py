@@ -19,7 +19,6 @@ LONGER: dict[str, int] = {}
 BROAD_EXCEPTS: dict[str, str] = {
     "cli/running.py": "workers without their command would go on: it pauses the crawl and raises again",
     "control/indexing.py": "a fault of ours skips one page, never the index",
-    "extract/parse_thread.py": "handed over to the visit that waits for the tree",
     "extract/parse_worker.py": "a fault, or memory that ran out, is an answer: the next page may be well",
     "frontier/postgres/connection.py": "what was learnt in a transaction that failed is forgotten; raises again",
     "frontier/sqlite/catalog.py": "ids of rows that were rolled back are forgotten; raises again",

@@ -19,7 +19,7 @@ from nephila.urls.admission import Admission
 SEED = "https://a.example/"
 SETTINGS = crawl_settings("default")
 RULES = PageRules(1, SETTINGS.model_dump_json(), (SEED,))
-HEAVY = PageJob(b"<div>" * 100_000, SEED, "text/html", 1)  # 12 s
+HEAVY = PageJob(b"<b>" * 4_000_000, SEED, "text/html", 1)  # a second and more
 EXIT_SECONDS_MAX = 10
 
 # Prints the pid of its helper once that is busy, then waits to be killed.
@@ -137,7 +137,7 @@ async def test_deadline() -> None:
 
 async def test_memory_is_bounded() -> None:
     pool = ParsePool(1, memory_bytes_max=128 << 20)
-    answer = await pool.read(RULES, PageJob(b"<br>" * 2_000_000, SEED, "text/html", 1))
+    answer = await pool.read(RULES, PageJob(b"<a>" * 3_000_000, SEED, "text/html", 1))
     after = await pool.read(RULES, page(1))
     await pool.close()
     assert isinstance(answer, ParseFailure) and answer.kind in ("died", "error")

@@ -5,8 +5,10 @@ standard means (gb2312 is read as gb18030, shift_jis as cp932, iso-8859-1 as cp1
 """
 
 import re
+from functools import lru_cache
 
 PRESCAN_BYTES = 1024
+BEGINNINGS_KEPT = 1_000
 # The standard's parser obeys a later meta too (it starts over); we look this far, only where the prescan found nothing.
 LATE_META_BYTES = 16_384
 FALLBACK = "cp1252"
@@ -162,8 +164,15 @@ def _is_beyond_ascii_utf8(html: bytes) -> bool:
 
 
 def _prescan(head: bytes) -> str | None:
-    if b"charset" not in head.lower():
+    named = head.lower().find(b"charset")
+    if named < 0:
         return None  # 2 us instead of 200 for a page that declares nothing
+    # What is found up to a place is found whatever follows, and the pages of a site begin alike: 2 us instead of 25.
+    beginning = head[: head.find(b">", named, PRESCAN_BYTES) + 1]
+    return _scanned_beginning(beginning) or _scanned(head)
+
+
+def _scanned(head: bytes) -> str | None:
     position = head.find(b"<")
     try:
         while position >= 0:
@@ -174,6 +183,9 @@ def _prescan(head: bytes) -> str | None:
     except _OutOfBytes:
         pass
     return None
+
+
+_scanned_beginning = lru_cache(BEGINNINGS_KEPT)(_scanned)
 
 
 def _step(head: bytes, position: int) -> tuple[int, str | None]:

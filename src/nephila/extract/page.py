@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from nephila.extract.directives import directives_of
 from nephila.extract.encoding import charset_of
-from nephila.extract.html import HtmlPage, ParsedTree, extract_html, read_tree
+from nephila.extract.html import HtmlPage, extract_html
 from nephila.models import Refusal
 from nephila.urls.admission import Admission, Admitted, Found
 
@@ -52,13 +52,8 @@ def is_html(content_type: str | None, body: bytes) -> bool:
     return start.lower().startswith(_HTML_STARTS)
 
 
-def read_page(
-    job: PageJob, admission: Admission, *, obey_robots_meta: bool, parsed: ParsedTree | None = None
-) -> PageReading:
-    if parsed is None:
-        page = extract_html(job.body, job.url, charset_of(job.content_type))
-    else:
-        page = read_tree(parsed, job.url)
+def read_page(job: PageJob, admission: Admission, *, obey_robots_meta: bool) -> PageReading:
+    page = extract_html(job.body, job.url, charset_of(job.content_type))
     reading = PageReading(page.charset, page.title, _facts(page, job.x_robots_tags))
     if obey_robots_meta:
         directives = directives_of(page.meta_robots, job.x_robots_tags)

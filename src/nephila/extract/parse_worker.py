@@ -1,6 +1,6 @@
 """A helper process of the parse pool: `python -m nephila.extract.parse_worker FD MEMORY_BYTES`.
 
-Reads jobs from the socket FD, answers in order, and ends when the other side is gone, even in the middle of a page.
+Reads jobs from the socket FD, answers in order, and ends when the other side is gone.
 """
 
 import signal
@@ -79,7 +79,7 @@ def _exactly(connection: socket.socket, count: int) -> bytearray | None:
 
 
 def _end_with_parent(fd: int) -> None:
-    """Lexbor parses without the interpreter's lock, so this thread runs also while a page takes seconds."""
+    """Noticed between two pages, or two steps of one: the largest page is looked through within a second or two."""
     poller = select.poll()
     poller.register(fd, select.POLLRDHUP)
     poller.poll()

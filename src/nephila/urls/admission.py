@@ -160,10 +160,18 @@ class Admission:
         first = raw[:1]
         if first == "#":
             return self._own_page(raw, base)
-        outcome = self._outcome(raw, base)
+        outcome = self._of_its_page(raw, base, known) if "#" in raw else self._outcome(raw, base)
         if len(raw) <= self._length_max and (first not in _SUSPECT or _needs_directory_only(raw)):
             known[raw] = outcome
         return outcome
+
+    def _of_its_page(self, raw: str, base: Base | None, known: dict[str, _Outcome]) -> _Outcome:
+        # So do links to places inside of other pages: a third of what is not known by its very href.
+        page = raw[: raw.index("#")]
+        if page[-1] <= " ":
+            return self._outcome(raw, base)  # blanks at the end mean something only before a fragment
+        outcome = known.get(page) or self._learn(page, base, known)
+        return _found(Found, (*outcome[:3], raw)) if type(outcome) is Found else outcome
 
     def _own_page(self, raw: str, base: Base | None) -> _Outcome:
         # Documentation pages link to dozens of their own headings: all of them are the page, judged once.

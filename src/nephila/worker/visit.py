@@ -7,11 +7,8 @@ from typing import Protocol
 
 from nephila.archive.writer import Exchange
 from nephila.clock import Clock
-from nephila.extract.encoding import charset_of
-from nephila.extract.heaviness import fits_thread, looks_heavy
 from nephila.extract.page import PageJob, PageReading, is_html, read_page
 from nephila.extract.parse_pool import ParseFailure, ParsePool
-from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.body import decode_body
 from nephila.fetch.fetcher import Fetcher, FetchRequest, FetchResult
 from nephila.frontier.store import Row
@@ -33,7 +30,7 @@ from nephila.worker.scheduler import Host, Queue
 CRASHES_ALONE = 3  # after so many a page is parsed alone in a helper
 CRASHES_MAX = 6  # after so many it ends as failed/poison
 CRASH_RETRY_MS = 1000
-SLOW_TREE_MS = 20.0  # a tree that took longer may be so large that reading it would hold the loop up
+BYTES_INLINE_MAX = 65_536  # half a millisecond of the loop's time; the worst page found takes 90
 JOINING = (ScopeMode.SAME_HOST, ScopeMode.SAME_DOMAIN)
 
 
@@ -52,8 +49,6 @@ class Site(Protocol):
     blocks: Blocks
     metering: Metering
 
-    core_is_free: bool  # there are more cores than workers
-
     def request_ended(self, host: Host) -> None: ...
     async def next_turn(self, host: Host, crawl: LiveCrawl) -> bool: ...
     def addresses_of(self, url: str) -> tuple[str, str]: ...
@@ -66,10 +61,9 @@ class Site(Protocol):
 
 
 class Visitor:
-    def __init__(self, site: Site, fetcher: Fetcher, thread: ParseThread, pool: ParsePool, log: VisitLog) -> None:
+    def __init__(self, site: Site, fetcher: Fetcher, pool: ParsePool, log: VisitLog) -> None:
         self.site = site
         self.fetcher = fetcher
-        self.thread = thread
         self.pool = pool
         self.log = log
 
@@ -230,18 +224,11 @@ class Visitor:
         return None
 
     async def _reading(self, crawl: LiveCrawl, row: Row, job: PageJob) -> PageReading | ParseFailure:
-        """Here and now, if that cannot take long; else in the thread, or where it can be ended: in a helper process."""
-        parsed = None
-        if row.crashes >= CRASHES_ALONE or self.site.offload():
+        """Here and now, if that cannot take long; else where it can be ended: in a helper process."""
+        if len(job.body) > BYTES_INLINE_MAX or row.crashes >= CRASHES_ALONE or self.site.offload():
             return await self.pool.read(crawl.rules, job)
-        if looks_heavy(job.body):
-            if self.site.core_is_free or self.thread.stuck or not fits_thread(job.body):
-                return await self.pool.read(crawl.rules, job)
-            parsed = await self.thread.parse(row.id, job.body, charset_of(job.content_type))
-            if parsed.cpu_ms > SLOW_TREE_MS:
-                return await self.pool.read(crawl.rules, job)
         self.site.parsing(row.id)
-        reading = read_page(job, crawl.admission, obey_robots_meta=crawl.rules.obey_robots_meta, parsed=parsed)
+        reading = read_page(job, crawl.admission, obey_robots_meta=crawl.rules.obey_robots_meta)
         self.site.parsing(0)
         return reading
 

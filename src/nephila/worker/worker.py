@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 
 from nephila import log as logs
 from nephila.archive.writer import ArchiveWriter
-from nephila.blackbox import BlackBox, Slot
+from nephila.blackbox import BlackBox
 from nephila.clock import Clock
 from nephila.errors import Fenced, StoreUnavailable
 from nephila.extract.parse_pool import ParsePool
-from nephila.extract.parse_thread import ParseThread
 from nephila.fetch.fetcher import Fetcher
 from nephila.fetch.resolver import DnsAnswer, Resolver
 from nephila.frontier.operators import blocks_of
@@ -91,7 +90,7 @@ class Worker:
         self._timer: asyncio.TimerHandle | None = None
         self._right_timer: asyncio.TimerHandle | None = None
         self._busy = False
-        self.core_is_free = usable_cores() > max(1, settings.workers)
+        self._core_is_free = usable_cores() > max(1, settings.workers)
         self._reset_session()
 
     def _reset_session(self) -> None:
@@ -116,7 +115,6 @@ class Worker:
         self.fetcher = Fetcher(self.clock, resolver, ca_file=ca_file)
         self.resolver = resolver
         self.pool = ParsePool(self.settings.parsers_per_worker)
-        self.thread = ParseThread(self.clock, self._parsing_in_thread)
         self._watch_lag(self.clock.tick_ms())
         try:
             while not self.stopping:
@@ -128,7 +126,6 @@ class Worker:
                     logs.component_log("worker", worker=self.id).warning("fenced", detail=str(fenced))
                     await self._drop_everything()
         finally:
-            self.thread.close()
             await self.pool.close()
             await self.fetcher.close()
             await resolver.close()
@@ -150,7 +147,7 @@ class Worker:
         if joined is None:
             return
         self.id = joined
-        self.visitor = Visitor(self, self.fetcher, self.thread, self.pool, VisitLog(worker_log(str(self.id))))
+        self.visitor = Visitor(self, self.fetcher, self.pool, VisitLog(worker_log(str(self.id))))
         self.robots = RobotsVisitor(self.visitor)
         self._writer = self._new_writer()
         while not (self.stopping and not self._tasks and not len(self.pending)):
@@ -516,15 +513,11 @@ class Worker:
 
     def parsing(self, url_id: int) -> None:
         if self.blackbox is not None:
-            self.blackbox.write(Slot.LOOP, url_id)
-
-    def _parsing_in_thread(self, url_id: int) -> None:
-        if self.blackbox is not None:
-            self.blackbox.write(Slot.THREAD, url_id)
+            self.blackbox.write(url_id)
 
     def offload(self) -> bool:
         """Parsing goes to a helper when the loop is the bottleneck and a core is free."""
-        return self.core_is_free and self._busy and self.pool.waiting < PIPELINED_WANTED
+        return self._core_is_free and self._busy and self.pool.waiting < PIPELINED_WANTED
 
     def _watch_lag(self, expected: float) -> None:
         now = self.clock.tick_ms()
