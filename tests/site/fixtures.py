@@ -534,7 +534,7 @@ def site_charsets(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_deep(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """20,000 nested tags, which cost a parser that builds a tree half a second: they must hold nobody up, and lose no link."""
+    """20,000 nested tags, which cost lexbor half a second: they must hold nobody up, and lose no link."""
     nested = "<div>" * 20_000 + '<a href="/inside">x</a>' + "</div>" * 20_000
     pages: dict[str, Page | Handler] = {"/deep": html("/beside", body=nested), "/plain": html()}
     rows = {
