@@ -21,8 +21,8 @@ from nephila.profiles import CrawlSettings
 ENV_PREFIX = "NEPHILA_"
 USER_AGENT_ENV = "CRAWLER_USER_AGENT"
 STORE_SCHEMES = ("postgresql://", "postgres://")
-# One loop feeds about 3,000 pages/s, and parsing those is two cores' work: more helpers only hold memory.
-PARSERS_DEFAULT_MAX = 4
+# One loop feeds some 1,500 pages/s to helpers, which is half a core's work; the other reads on beside a huge page.
+PARSERS_DEFAULT_MAX = 2
 
 
 class LogLevel(StrEnum):
@@ -126,7 +126,7 @@ class ProcessSettings(BaseSettings):
         None,
         ge=1,
         le=64,
-        description="parsing helper processes per worker; unset: a worker's share of the cores, 1 to 4",
+        description="parsing helper processes per worker; unset: by the cores that workers leave free, 1 or 2",
     )
     flush_ms: int = Field(250, ge=1, le=60_000, description="results are committed at least this often")
     flush_results: int = Field(500, ge=1, le=100_000, description="results that are committed at once, at most")
@@ -224,8 +224,8 @@ def usable_cores() -> int:
 
 
 def default_parsers(workers: int, cores: int) -> int:
-    """A worker's share of the cores. Measured with one worker on two: two helpers 1.13 times as fast as one."""
-    return min(max(cores // max(workers, 1), 1), PARSERS_DEFAULT_MAX)
+    """A worker's share of the cores that workers leave free."""
+    return min(max(cores // max(workers, 1) - 1, 1), PARSERS_DEFAULT_MAX)
 
 
 def process_settings(options: Mapping[str, Any] | None = None) -> ProcessSettings:

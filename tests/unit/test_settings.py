@@ -128,7 +128,7 @@ def test_user_agent(monkeypatch: pytest.MonkeyPatch, of_crawl: str, env: dict[st
 
 @pytest.mark.parametrize(
     ("workers", "cores", "parsers"),
-    [(1, 1, 1), (1, 2, 2), (2, 2, 1), (1, 4, 4), (3, 8, 2), (1, 64, 4), (64, 64, 1), (0, 1, 1), (0, 8, 4)],
+    [(1, 1, 1), (1, 2, 1), (2, 2, 1), (1, 4, 2), (3, 8, 1), (1, 64, 2), (64, 64, 1), (0, 1, 1), (0, 8, 2)],
 )
 def test_parsers_follow_the_cores(workers: int, cores: int, parsers: int) -> None:
     assert default_parsers(workers, cores) == parsers

@@ -18,7 +18,7 @@ from nephila.extract.page import PageJob, PageReading
 DEADLINE_MS = 10_000
 MEMORY_BYTES_MAX = 2 << 30
 START_SECONDS_MAX = 30  # from spawning to the first sign of life
-PIPELINED_MAX = 4  # jobs at one helper: the next lies ready when an answer leaves, few suffer from a slow one
+PIPELINED_MAX = 32  # jobs at one helper: the next lies ready when an answer leaves
 SOCKET_BUFFER_BYTES = 1 << 18  # most pages leave in one system call
 
 __all__ = ["PageRules", "ParseFailure", "ParsePool"]

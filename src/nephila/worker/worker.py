@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from time import thread_time
 from typing import Any, TypeVar
 
 from nephila import log as logs
@@ -49,11 +50,12 @@ NEXT_TURN_LOOK_MS = 1000.0  # a block may be taken back, a crawl paused
 FREE_ENDS_MAX = 1000  # rows that end without a request before the loop gets its turn
 DRAIN_MS = 1500.0  # for requests in flight when the worker stops: its hosts are to be another's within 2 s
 RETRY_MS_MIN, RETRY_MS_MAX = 500.0, 5000.0  # of a store that does not answer
-PIPELINED_WANTED = 2  # pages at a helper: with one more on its way it never waits for us
+OFFLOAD_BYTES_MIN = 10_000  # reading a smaller page takes no longer than handing it over
+PIPELINED_WANTED = 16  # pages at a helper: what it reads while the loop goes round once
 READING_MAX = 64  # visits that have their response and are not ended
 REVISITS_MAX = 20_000  # payloads a session recognises: 14 MB
-LAG_EVERY_MS = 20.0
-LAG_BUSY_MS = 3.0  # a timer this late means that the loop has more work than time
+LOAD_EVERY_MS = 50.0
+BUSY_SHARE = 0.4  # of its time: a loop that works for more may soon be the bottleneck
 FOREVER = float("inf")
 
 
@@ -115,7 +117,7 @@ class Worker:
         self.fetcher = Fetcher(self.clock, resolver, ca_file=ca_file)
         self.resolver = resolver
         self.pool = ParsePool(self.settings.parsers_per_worker)
-        self._watch_lag(self.clock.tick_ms())
+        self._watch_load(self.clock.tick_ms(), thread_time())
         try:
             while not self.stopping:
                 try:
@@ -515,11 +517,12 @@ class Worker:
         if self.blackbox is not None:
             self.blackbox.write(url_id)
 
-    def offload(self) -> bool:
-        """Parsing goes to a helper when the loop is the bottleneck and a core is free."""
-        return self._core_is_free and self._busy and self.pool.waiting < PIPELINED_WANTED
+    def offloads(self, page_bytes: int) -> bool:
+        """Pages are read by a helper when the loop is the bottleneck and a core is free."""
+        wanted = self._core_is_free and self._busy and page_bytes >= OFFLOAD_BYTES_MIN
+        return wanted and self.pool.waiting < PIPELINED_WANTED
 
-    def _watch_lag(self, expected: float) -> None:
-        now = self.clock.tick_ms()
-        self._busy = now - expected > LAG_BUSY_MS
-        self._loop.call_later(LAG_EVERY_MS / 1000, self._watch_lag, now + LAG_EVERY_MS)
+    def _watch_load(self, looked_tick: float, worked: float) -> None:
+        now, work = self.clock.tick_ms(), thread_time()
+        self._busy = (work - worked) * 1000 > BUSY_SHARE * (now - looked_tick)
+        self._loop.call_later(LOAD_EVERY_MS / 1000, self._watch_load, now, work)
