@@ -1,7 +1,7 @@
 """The text of a WARC 1.1 record: its header fields, its digests, and where its HTTP payload begins. Pure."""
 
 import hashlib
-import os
+import random
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ HEAD_LENGTH_FIELD = "Nephila-Head-Length"
 # fastwarc 1.1 gives up the whole FILE at an `application/http` head above 32 KiB; it does not parse `message/http`.
 HEAD_BYTES_PARSED_MAX = 32_000
 
+_random = random.Random()  # seeded by the system: an id must be unique, not secret
 _ASCII_BUT_SPACE = "".join(map(chr, range(0x21, 0x7F)))
 _ODD_LINE = re.compile(rb"\n(?![!-~]|[ \t]+[!-~])")
 
@@ -61,8 +62,8 @@ def field_value(text: str) -> str:
 
 
 def new_record_id() -> str:
-    """A random (version 4) UUID; written out because uuid.UUID costs four times as much."""
-    digits = os.urandom(16).hex()
+    """A random (version 4) UUID; written out because uuid.UUID costs four times as much, os.urandom a system call."""
+    digits = f"{_random.getrandbits(128):032x}"
     return f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
 
 

@@ -85,7 +85,8 @@ class Worker:
         self.stopping = False
         self.fetching = 0
         self.fenced = 0  # batches that were refused
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[int, asyncio.Task[None]] = {}  # visits, by number
+        self._visits = 0
         self._flush_thread = ThreadPoolExecutor(1, "flush")
         self._flush_now = asyncio.Event()
         self._dispatching = False
@@ -177,7 +178,7 @@ class Worker:
             self._right_timer.cancel()
         self.lookups.cancel()
         self.fetcher.abort()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         if self._writer is not None:
             self._writer.discard()
             self._writer.close()
@@ -433,15 +434,15 @@ class Worker:
         queue.in_flight += 1
         if row is not None:
             self.visiting[row.id] = self.clock.now_ms()
-        task = self._loop.create_task(self._guarded(visit, queue, row))
-        self._tasks.add(task)
+        number = self._visits = self._visits + 1
+        self._tasks[number] = self._loop.create_task(self._guarded(number, visit, queue, row))
 
     def _request_started(self, host: Host, now: float) -> None:
         self.fetching += 1
         self.held.asked[host.part] += 1
         self.scheduler.started(host, now, host.gap_ms(random.random()))
 
-    async def _guarded(self, visit: Coroutine[Any, Any, None], queue: Queue, row: Row | None) -> None:
+    async def _guarded(self, number: int, visit: Coroutine[Any, Any, None], queue: Queue, row: Row | None) -> None:
         """The one broad except: a fault of ours ends one URL, never the crawl."""
         try:
             await visit
@@ -462,9 +463,7 @@ class Worker:
             self.held.touched.add(queue)
             if row is not None:
                 self.visiting.pop(row.id, None)
-            task = asyncio.current_task()
-            if task is not None:
-                self._tasks.discard(task)
+            del self._tasks[number]
             self._kick()
             if self._urgent():
                 self._flush_now.set()
