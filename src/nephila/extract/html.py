@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nephila.extract.encoding import utf8_of
-from nephila.extract.tags import attributes_of, find_tags, remembered, text_of_title
+from nephila.extract.tags import Remembered, attributes_of, find_tags, text_of_title
 from nephila.urls.normalize import parse as parse_url
 
 LINKS_MAX = 20_000
@@ -37,11 +37,11 @@ class HtmlPage:
 def extract_html(body: bytes, url: str, header_charset: str | None = None) -> HtmlPage:
     html, charset = utf8_of(body, header_charset)
     page = HtmlPage(charset, url)
-    links = page.links
+    links, anchors = page.links, _anchors
     based, drawings = False, 0
     for name, attributes, frame, title in find_tags(html):
         if name == b"a":
-            if (link := _anchor(attributes)) is not None:
+            if (link := anchors[attributes]) is not None:
                 links.append(link)
         elif name:
             tag = name.lower()
@@ -61,11 +61,13 @@ def extract_html(body: bytes, url: str, header_charset: str | None = None) -> Ht
     return page
 
 
-@remembered
 def _anchor(raw: bytes) -> _Link | None:
     attributes = attributes_of(raw)
     href = attributes.get("href")
     return None if href is None else (href.strip(_SPACE), "nofollow" in attributes.get("rel", "").lower().split())
+
+
+_anchors = Remembered(_anchor)
 
 
 def _opened(tag: bytes, attributes: bytes) -> int:
@@ -80,7 +82,7 @@ def _base(href: str, url: str) -> str:
 
 
 def _read_anchor(raw: bytes, page: HtmlPage) -> None:
-    if (link := _anchor(raw)) is not None:
+    if (link := _anchors[raw]) is not None:
         page.links.append(link)
 
 

@@ -10,13 +10,12 @@ lexbor's tree, which is quadratic in hostile pages.
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from html import unescape
 from html.entities import html5
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-TAGS_REMEMBERED = 10_000
-TAG_BYTES_REMEMBERED = 500  # of the longest: some 10 MB of tags in all
+TAGS_REMEMBERED = 20_000
+TAG_BYTES_REMEMBERED = 500  # of the longest: 10 MB of tags at the most
 
 _SPACE = r"\t\n\f\r "
 _NAME_ENDS = rf"(?=[{_SPACE}/>])"
@@ -119,23 +118,30 @@ _in_value = re.compile(r"&(?:#[0-9]++;?|#[xX][0-9a-fA-F]++;?|([a-zA-Z][a-zA-Z0-9
 T = TypeVar("T")
 
 
-def remembered(read: Callable[[bytes], T]) -> Callable[[bytes], T]:
-    """For what tags say: most tags of a site are written alike on many of its pages."""
-    known = lru_cache(TAGS_REMEMBERED)(read)
+class Remembered(dict[bytes, T], Generic[T]):
+    """What tags say, by their bytes: most tags of a site stand alike on many of its pages. When full it forgets all."""
 
-    def reading(raw: bytes) -> T:
-        return known(raw) if len(raw) <= TAG_BYTES_REMEMBERED else read(raw)
+    def __init__(self, read: Callable[[bytes], T]) -> None:
+        self._read = read
 
-    return reading
+    def __missing__(self, tag: bytes) -> T:
+        said = self._read(tag)
+        if len(tag) <= TAG_BYTES_REMEMBERED:
+            if len(self) >= TAGS_REMEMBERED:
+                self.clear()
+            self[tag] = said
+        return said
 
 
-@remembered
-def attributes_of(tag: bytes) -> Mapping[str, str]:
+def _attributes_of(tag: bytes) -> Mapping[str, str]:
     """What is between the name of a tag and its end; the first of a name counts."""
     found: dict[str, str] = {}
     for name, double, single, bare in _each_attribute(tag):
         found.setdefault(_text(name).lower(), value_of(double or single or bare))
     return found
+
+
+attributes_of = Remembered(_attributes_of).__getitem__
 
 
 def value_of(value: bytes) -> str:

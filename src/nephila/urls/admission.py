@@ -11,7 +11,7 @@ from nephila.urls.normalize import Base, Normalizer
 from nephila.urls.scope import Patterns, Scope
 from nephila.urls.traps import Traps
 
-OUTCOMES_CACHED = 50_000  # cleared when full
+OUTCOMES_CACHED = 100_000  # cleared when full; 40 MB
 SITES_CACHED = 20_000
 PARENTS_CACHED = 20_000
 REFUSED_URLS_MAX = 100
@@ -160,13 +160,15 @@ class Admission:
         first = raw[:1]
         if first == "#":
             return self._own_page(raw, base)
-        outcome = self._of_its_page(raw, base, known) if "#" in raw else self._outcome(raw, base)
+        if "#" in raw:
+            return self._of_its_page(raw, base, known)
+        outcome = self._outcome(raw, base)
         if len(raw) <= self._length_max and (first not in _SUSPECT or _needs_directory_only(raw)):
             known[raw] = outcome
         return outcome
 
     def _of_its_page(self, raw: str, base: Base | None, known: dict[str, _Outcome]) -> _Outcome:
-        # So do links to places inside of other pages: a third of what is not known by its very href.
+        # They link to places inside of other pages, too: these are not remembered each, but their page is.
         page = raw[: raw.index("#")]
         if page[-1] <= " ":
             return self._outcome(raw, base)  # blanks at the end mean something only before a fragment
