@@ -44,7 +44,7 @@ def _steps(plan: QueryPlan) -> list[QueryPlan]:
 SCANNED = re.compile(r"SCAN (urls|pages|queues|hosts|robots|arrivals|grants)\b")
 HOT = [
     *("end_urls", "has_page", "find_queues", "is_known", "wake_queues", "insert_arrivals", "retry_url", "end_rows"),
-    *("release_queues", "take_arrivals", "due_queues", "ending_queues", "hold_queues", "rest_queue", "rows"),
+    *("release_queues", "take_arrivals", "due_queues", "ending_queues", "hold_queues", "rest_queue", "windows"),
     *("hosts", "robots_of_hosts", "next_due", "free_lost", "use_grant"),
 ]
 

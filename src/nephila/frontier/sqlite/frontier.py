@@ -332,8 +332,12 @@ class SqliteFrontier:
             db.execute(SQL["wake_queues"], values)
 
     def _load(self, db: apsw.Connection, batch: Batch, now: int, tallies: Tallies, answer: Flushed) -> None:
+        wanted: dict[int, list[int]] = defaultdict(list)
         for refill in batch.refills:
-            answer.refills.append(Window(refill.queue, 0, "", self._rows(db, refill.queue, now, refill.limit)))
+            wanted[refill.limit].append(refill.queue)
+        for limit, queues in wanted.items():
+            rows = self._rows(db, queues, now, limit)
+            answer.refills += [Window(queue, 0, "", rows[queue]) for queue in queues]
         if batch.new_queues > 0 and self._parts:
             self._load_queues(db, batch, now, tallies, answer)
         if batch.next_due:
@@ -347,18 +351,23 @@ class SqliteFrontier:
         found = db.execute(SQL["due_queues"], values).fetchall()
         if len(found) == batch.new_queues:
             self._last_part = found[-1][-1]
-        held, parked = [], []
+        held, parked, live = [], [], []
         for queue, crawl, host, fetched, dead, _ in found:
             state, reason = self._crawls.get(crawl, ("paused", ""))
             if state == "ending" or dead:
                 left -= self._end_rows(db, queue, crawl, dead or reason, left, now, tallies)
             elif state == "paused":
                 parked.append(queue)
-            elif rows := self._rows(db, queue, now, batch.window):
-                held.append(queue)
-                answer.windows.append(Window(queue, crawl, host, rows, fetched))
             else:
-                db.execute(SQL["rest_queue"], (0, queue))
+                live.append(Window(queue, crawl, host, [], fetched))
+        rows = self._rows(db, [window.queue for window in live], now, batch.window)
+        for window in live:
+            window.rows = rows[window.queue]
+            if window.rows:
+                held.append(window.queue)
+                answer.windows.append(window)
+            else:
+                db.execute(SQL["rest_queue"], (0, window.queue))
         for holder, queues in ((self.worker, held), (PARKED, parked)):
             if queues:
                 db.execute(SQL["hold_queues"], (holder, json.dumps(queues)))
@@ -394,13 +403,14 @@ class SqliteFrontier:
         start = bisect(parts, self._last_part)
         return json.dumps(parts[start:] + parts[:start])
 
-    def _rows(self, db: apsw.Connection, queue: int, now: int, limit: int) -> list[Row]:
-        return [
-            Row(id, url, depth, KINDS[kind], hops, tries, crashes, raw)
-            for id, url, depth, kind, hops, tries, crashes, raw in db.execute(
-                SQL["rows"], (queue, now, limit)
-            ).fetchall()
-        ]
+    def _rows(self, db: apsw.Connection, queues: list[int], now: int, limit: int) -> dict[int, list[Row]]:
+        """Of each queue the next rows, in their order."""
+        rows: dict[int, list[Row]] = {queue: [] for queue in queues}
+        found = db.execute(SQL["windows"], (json.dumps(queues), now, limit)).fetchall() if queues else []
+        found.sort(key=_retries_first)
+        for queue, _, _, id, url, depth, kind, hops, tries, crashes, raw in found:
+            rows[queue].append(Row(id, url, depth, KINDS[kind], hops, tries, crashes, raw))
+        return rows
 
     def _hosts(self, db: apsw.Connection, hosts: set[str], now: int) -> dict[str, HostRecord]:
         if not hosts:
@@ -416,6 +426,11 @@ class SqliteFrontier:
         ).fetchall():
             found[host].robots.append(RobotsRecord(origin, host, access, status, body, expires_at - now, *seen))
         return found
+
+
+def _retries_first(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    _, not_before, prio, id, *_ = found
+    return not_before == 0, not_before, prio, id
 
 
 def _host_rows(clocks: list[HostClock], now: int) -> list[tuple[Any, ...]]:

@@ -100,13 +100,16 @@ UPDATE queues SET held = 0, due =
   (SELECT max(not_before, ?1) FROM urls INDEXED BY urls_open WHERE queue = queues.id AND state = 0 ORDER BY not_before LIMIT 1)
 WHERE id = ?2;
 
--- name: rows
--- A window: retries whose time has come, then fresh rows, both in the order of the index.
-SELECT * FROM (SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open
-  WHERE queue = ?1 AND state = 0 AND not_before BETWEEN 1 AND ?2 ORDER BY not_before, prio, id LIMIT ?3)
-UNION ALL SELECT * FROM (SELECT id, url, depth, kind, hops, tries, crashes, raw FROM urls INDEXED BY urls_open
-  WHERE queue = ?1 AND state = 0 AND not_before = 0 ORDER BY prio, id LIMIT ?3)
-LIMIT ?3;
+-- name: windows
+-- Of each queue the retries whose time has come, then fresh rows, both in the order of the index; the order of the answer is another.
+-- One statement for all queues: one for each takes two to four times as long.
+SELECT q.value, u.not_before, u.prio, u.id, u.url, u.depth, u.kind, u.hops, u.tries, u.crashes, u.raw FROM json_each(?1) q CROSS JOIN urls u
+WHERE u.id IN (
+  SELECT id FROM (SELECT id FROM urls INDEXED BY urls_open
+    WHERE queue = q.value AND state = 0 AND not_before BETWEEN 1 AND ?2 ORDER BY not_before, prio, id LIMIT ?3)
+  UNION ALL SELECT id FROM (SELECT id FROM urls INDEXED BY urls_open
+    WHERE queue = q.value AND state = 0 AND not_before = 0 ORDER BY prio, id LIMIT ?3)
+  LIMIT ?3);
 
 -- name: hosts
 SELECT host, next_at, latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms, rest_reason, requests, addresses <> '' FROM hosts
