@@ -198,16 +198,19 @@ def against_scrapy() -> None:
 
 
 def more_workers() -> None:
-    lexbor = lexbor_us()
-    one_core = nephila(ALL_SITES, 1, cores=1)
-    lexbor = (lexbor + lexbor_us()) / 2
-    one_free, two = nephila(ALL_SITES, 1), nephila(ALL_SITES, 2)
-    ratio("two workers on two cores against one on one (20 hosts)", "1.5 x", two.rate, one_core.rate)
-    ratio("two workers against one that may use both cores (20 hosts)", "-", two.rate, one_free.rate)
-    row("CPU per URL, everything on, one core", "1,000 us", f"**{one_core.cpu_us:.0f} us**")
-    row("lexbor building trees (of the same pages, before and after)", "-", f"{lexbor:.0f} us")
-    row("CPU per URL over that of lexbor", f"{LEXBOR_TIMES:.2f} x", f"**{one_core.cpu_us / lexbor:.2f} x**")
-    row("peak memory of a worker", "400 MB", f"{one_core.rss_mib} MiB")
+    yardstick, ones, twos = [lexbor_us()], [], []
+    for _ in range(ROUNDS):
+        ones.append(nephila(ALL_SITES, 1, cores=1))
+        yardstick.append(lexbor_us())
+        twos.append(nephila(ALL_SITES, 2))
+    one, two = (statistics.median(result.rate for result in results) for results in (ones, twos))
+    ratio(f"two workers on two cores against one on one (20 hosts, {ROUNDS} rounds each, medians)", "1.5 x", two, one)
+    cpu, lexbor = statistics.median(result.cpu_us for result in ones), statistics.median(yardstick)
+    each = ", ".join(f"{result.cpu_us:.0f}" for result in ones)
+    row("CPU per URL, everything on, one core", "1,000 us", f"**{cpu:.0f} us** ({each})")
+    row("a yardstick of this machine: lexbor building trees of these pages", "-", f"{lexbor:.0f} us")
+    row("CPU per URL over the yardstick", f"{LEXBOR_TIMES:.2f} x", f"**{cpu / lexbor:.2f} x**")
+    row("peak memory of a worker", "400 MB", f"{max(result.rss_mib for result in ones)} MiB")
 
 
 def one_host() -> None:
