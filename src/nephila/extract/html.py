@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nephila.extract.encoding import utf8_of
-from nephila.extract.tags import Remembered, attributes_of, find_tags, text_of_title
+from nephila.extract.tags import TagMemory, attributes_of, find_tags, text_of_title
 from nephila.urls.normalize import parse as parse_url
 
 LINKS_MAX = 20_000
@@ -67,7 +67,7 @@ def _anchor(raw: bytes) -> _Link | None:
     return None if href is None else (href.strip(_SPACE), "nofollow" in attributes.get("rel", "").lower().split())
 
 
-_anchors = Remembered(_anchor)
+_anchors = TagMemory(_anchor)
 
 
 def _opened(tag: bytes, attributes: bytes) -> int:

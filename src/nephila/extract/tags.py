@@ -4,7 +4,6 @@ A page is read as the tokenizer of the HTML standard reads it (13.2.5): quoted v
 broken tags end where they end in a browser. No tree is built: what that changes of a page is where its elements stand,
 hardly which there are (docs/decisions/0012). One pass in linear time whatever the bytes are, at half the price of
 lexbor's tree, which is quadratic in hostile pages.
-
 """
 
 import re
@@ -118,7 +117,7 @@ _in_value = re.compile(r"&(?:#[0-9]++;?|#[xX][0-9a-fA-F]++;?|([a-zA-Z][a-zA-Z0-9
 T = TypeVar("T")
 
 
-class Remembered(dict[bytes, T], Generic[T]):
+class TagMemory(dict[bytes, T], Generic[T]):
     """What tags say, by their bytes: most tags of a site stand alike on many of its pages. When full it forgets all."""
 
     def __init__(self, read: Callable[[bytes], T]) -> None:
@@ -141,7 +140,7 @@ def _attributes_of(tag: bytes) -> Mapping[str, str]:
     return found
 
 
-attributes_of = Remembered(_attributes_of).__getitem__
+attributes_of = TagMemory(_attributes_of).__getitem__
 
 
 def value_of(value: bytes) -> str:
