@@ -46,7 +46,7 @@ def extract_html(body: bytes, url: str, header_charset: str | None = None) -> Ht
         elif name:
             tag = name.lower()
             if tag == b"base":
-                if not based and (href := attributes_of(attributes).get("href")) is not None:
+                if not based and (href := _attributes[attributes].get("href")) is not None:
                     based, page.base = True, _base(href, url)
             elif tag.endswith(b"svg"):
                 drawings += _opened(tag, attributes)
@@ -67,7 +67,8 @@ def _anchor(raw: bytes) -> _Link | None:
     return None if href is None else (href.strip(_SPACE), "nofollow" in attributes.get("rel", "").lower().split())
 
 
-_anchors = TagMemory(_anchor)
+# Each of its own: links are many, and would push out what stands in the head of every page.
+_anchors, _attributes = TagMemory(_anchor), TagMemory(attributes_of)
 
 
 def _opened(tag: bytes, attributes: bytes) -> int:
@@ -87,12 +88,12 @@ def _read_anchor(raw: bytes, page: HtmlPage) -> None:
 
 
 def _read_language(raw: bytes, page: HtmlPage) -> None:
-    attributes = attributes_of(raw)
+    attributes = _attributes[raw]
     page.language = page.language or _fact(attributes.get("lang") or attributes.get("xml:lang"), FACT_CHARS_MAX)
 
 
 def _read_link(raw: bytes, page: HtmlPage) -> None:
-    attributes = attributes_of(raw)
+    attributes = _attributes[raw]
     href = attributes.get("href", "").strip(_SPACE)
     rels = attributes.get("rel", "").lower().split()
     if not href:
@@ -107,13 +108,13 @@ def _read_link(raw: bytes, page: HtmlPage) -> None:
 
 
 def _read_frame(raw: bytes, page: HtmlPage) -> None:
-    src = attributes_of(raw).get("src", "").strip(_SPACE)
+    src = _attributes[raw].get("src", "").strip(_SPACE)
     if src:
         page.links.append((src, False))
 
 
 def _read_meta(raw: bytes, page: HtmlPage) -> None:
-    attributes = attributes_of(raw)
+    attributes = _attributes[raw]
     content = attributes.get("content")
     if content is None:
         return

@@ -132,18 +132,15 @@ class TagMemory(dict[bytes, T], Generic[T]):
         return said
 
 
-def _attributes_of(tag: bytes) -> Mapping[str, str]:
+def attributes_of(tag: bytes) -> Mapping[str, str]:
     """What is between the name of a tag and its end; the first of a name counts."""
     found: dict[str, str] = {}
     for name, double, single, bare in _each_attribute(tag):
-        found.setdefault(_text(name).lower(), value_of(double or single or bare))
+        found.setdefault(_text(name).lower(), _value_of(double or single or bare))
     return found
 
 
-attributes_of = TagMemory(_attributes_of).__getitem__
-
-
-def value_of(value: bytes) -> str:
+def _value_of(value: bytes) -> str:
     text = _text(value)
     return _in_value(_referred, text) if "&" in text else text
 
