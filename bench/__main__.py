@@ -9,15 +9,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SIZED = {"bench.store", "bench.api", "bench.ui", "bench.search"}  # what takes long at full size
+SIZED = {"bench.store", "bench.api", "bench.ui", "bench.search", "bench.ends"}  # what takes long at full size
 COMMANDS = {
     "crawl": ["bench.crawl"],
+    "heldout": ["bench.heldout"],
+    "broad": ["bench.broad"],
     "store": ["bench.store"],
     "postgres": ["bench.store", "--store", "postgres"],
     "scale": ["bench.scale"],
+    "cluster": ["bench.cluster"],
+    "hostile": ["bench.hostile"],
+    "evil": ["bench.evil"],
     "api": ["bench.api"],
     "ui": ["bench.ui"],
     "search": ["bench.search"],
+    "ends": ["bench.ends"],
 }
 
 

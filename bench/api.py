@@ -1,4 +1,4 @@
-"""The control plane: what it answers how fast in a large store, what an export takes, what watchers cost a crawl.
+"""The control plane: how fast it answers in a large store, what an export takes, what watchers cost a crawl.
 
     python -m bench.api [--store sqlite,postgres] [--only answers,export,watchers] [--rows 5000000] [--quick]
 
@@ -32,11 +32,14 @@ from urllib.parse import quote, urlsplit
 from websockets.asyncio.client import connect
 
 from bench.crawl import ALL_SITES, OWN_SITE, SHARED, WORK
-from bench.places import PLACES, Place, PostgresPlace, _cpu_of
+from bench.places import PLACES, Place, PostgresPlace
 from bench.player import Player, Web, preload
+from bench.processes import below, cpu_seconds
 from bench.store import Table
 from nephila import wiring
-from nephila.frontier.store import Catalog, Outcome, Row, UrlFilter
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.records import UrlFilter
+from nephila.frontier.store import Outcome, Row
 from nephila.models import PageRecord, Reason, UrlState
 from nephila.profiles import crawl_settings
 
@@ -73,7 +76,7 @@ class Server:
     url: str
 
     def get(self, path: str) -> HTTPResponse:
-        """On a connection of its own."""
+        """Ask the server on a connection of its own."""
         connection = self.connection()
         connection.request("GET", f"/api/v1{path}")
         return connection.getresponse()
@@ -82,11 +85,11 @@ class Server:
         return HTTPConnection(urlsplit(self.url).netloc, timeout=PATIENCE_SECONDS)
 
     def cpu(self) -> float:
-        """Of all its processes, seconds."""
-        return sum(map(_cpu_of, [self.pid, *_descendants(self.pid)]))
+        """CPU seconds of all processes of the server."""
+        return sum(map(cpu_seconds, [self.pid, *below(self.pid)]))
 
     def own_cpu(self) -> float:
-        return _cpu_of(self.pid)
+        return cpu_seconds(self.pid)
 
     def rss_mb(self) -> float:
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * PAGE_BYTES / 1e6
@@ -98,16 +101,6 @@ class Server:
 
     def forget_peak(self) -> None:
         Path(f"/proc/{self.pid}/clear_refs").write_text("5")
-
-
-def _descendants(pid: int) -> list[int]:
-    """Of all its threads: the crew starts the workers in one of its own."""
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in map(int, task.read_text().split()):
-                found += [child, *_descendants(child)]
-    return found
 
 
 @contextmanager
@@ -135,7 +128,7 @@ def serving(place: Place, folder: Path, workers: int) -> Iterator[Server]:
 
 @dataclass(slots=True)
 class MixedWeb(Web):
-    """Some of its pages are not there, some do not answer."""
+    """A made-up web with some pages that are missing and some that do not answer."""
 
     def outcome(self, crawl: int, host: str, row: Row) -> Outcome:
         roll = self.dice.random()
@@ -149,7 +142,7 @@ class MixedWeb(Web):
 
 
 def fill(place: Place, rows: int) -> int:
-    """A crawl of so many URLs of hosts of all sizes, its worker gone; its id."""
+    """Make a crawl of so many URLs on hosts of all sizes, whose worker has left; its id."""
     catalog = wiring.open_store(place.settings).catalog
     crawl = catalog.create_crawl(["https://host0.bench/"], crawl_settings(), "bench").id
     web = MixedWeb([crawl], hosts := min(HOSTS, rows // 10))
@@ -167,7 +160,7 @@ def fill(place: Place, rows: int) -> int:
 
 @dataclass(slots=True)
 class Filled:
-    """What to ask about."""
+    """A filled store and what requests ask for in it."""
 
     catalog: Catalog
     crawl: int
@@ -181,11 +174,11 @@ class Filled:
 
     @property
     def place(self) -> int:
-        """Some id."""
+        """A random id."""
         return self.dice.randrange(self.last)
 
     def urls(self, state: UrlState) -> list[str]:
-        """Some in this state, from everywhere."""
+        """URLs in this state, from all over the crawl."""
         found = [self.catalog.urls(self.crawl, self.place, 1, UrlFilter((state,))) for _ in range(REQUESTS)]
         urls = [row.url for rows in found for row in rows]
         assert urls, f"nothing is {state}"
@@ -196,7 +189,7 @@ class Filled:
 
 
 def answers(table: Table, kind: str, server: Server, filled: Filled) -> None:
-    """The time of a request with its answer, on one connection that is kept, one after the other."""
+    """The time of each request with its answer, one after the other on one kept connection."""
     limit = ANSWER_MS_MAX[kind]
     for what, paths in questions(filled).items():
         cpu = server.own_cpu()
@@ -210,7 +203,7 @@ def answers(table: Table, kind: str, server: Server, filled: Filled) -> None:
 
 
 def questions(filled: Filled) -> dict[str, list[str]]:
-    """Paths below the crawl."""
+    """The requests that are timed, as paths below the crawl."""
 
     def lists(query: str) -> list[str]:
         return [f"/urls?after={filled.place}{query}" for _ in range(REQUESTS)]
@@ -240,7 +233,7 @@ def questions(filled: Filled) -> dict[str, list[str]]:
 
 
 def timed(server: Server, crawl: int, paths: list[str], apart: float = 0.0) -> list[float]:
-    """Milliseconds of each."""
+    """Milliseconds of each request."""
     connection = server.connection()
     walls = []
     for path in paths:
@@ -263,7 +256,7 @@ def quantile(walls: list[float], share: float) -> float:
 
 
 def export(table: Table, kind: str, server: Server, filled: Filled) -> None:
-    """A reader that goes away after so many rows."""
+    """Exports whose reader goes away after so many rows."""
     for format in EXPORT_FORMATS:
         _exported(table, server, filled, format, min(EXPORT_ROWS, filled.rows))
 
@@ -307,7 +300,7 @@ class Round(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """By those who watch."""
+    """What the watchers have seen."""
 
     snapshots: int
     polls: list[float]  # milliseconds
@@ -325,7 +318,7 @@ ALONE, LIVE, ALL = Crowd(), Crowd(LIVE_CLIENTS), Crowd(LIVE_CLIENTS, POLLING_CLI
 
 
 def watchers(table: Table, kind: str, root: Path, seconds: float, rounds: int) -> None:
-    """Rounds without and with them in turns, medians; each the same part of the same crawl."""
+    """Medians of rounds without and with watchers in turns, each over the same part of the same crawl."""
     results: dict[Crowd, list[Round]] = {ALONE: [], LIVE: [], ALL: []}
     for _ in range(rounds):
         for crowd, found in results.items():
@@ -405,7 +398,7 @@ def _measured(
     place: Place, server: Server, catalog: Catalog, crawl: int, seconds: float, audience: Audience | None = None
 ) -> Round:
     def used() -> tuple[float, ...]:
-        clients = _cpu_of(audience.pid) if audience else 0.0
+        clients = cpu_seconds(audience.pid) if audience else 0.0
         store = place.server_cpu() if isinstance(place, PostgresPlace) else 0.0
         return _visited(catalog, crawl), server.cpu() + store, server.own_cpu(), clients, _busy()
 
@@ -468,7 +461,7 @@ class Watch:
                 self.snapshots += self.measuring
 
     async def poll(self, number: int) -> None:
-        """Both once a second, spread over it. By hand: an HTTP library would take more than the server."""
+        """Ask for both paths once a second, spread over it; by hand: a library would take more CPU than the server."""
         host, port = self.address.split(":")
         paths = (f"/api/v1/crawls/{self.crawl}", f"/api/v1/crawls/{self.crawl}/urls")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -523,7 +516,7 @@ def _audience(
 
 @contextmanager
 def sites() -> Iterator[None]:
-    """Those that run already, or our own nginx, which ends with us."""
+    """The documentation sites that run already, or our own nginx, which ends with this process."""
     if _reachable(ALL_SITES[0]):
         yield
         return

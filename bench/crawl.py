@@ -21,12 +21,13 @@ from pathlib import Path
 from selectolax.lexbor import LexborHTMLParser
 
 from bench.places import Place, postgres
+from bench.processes import peak_rss_mib
 from nephila import wiring
 from nephila.control import crawls
 from nephila.control.supervisor import Supervisor
 from nephila.control.upkeep import Duty
 from nephila.profiles import crawl_settings
-from nephila.settings import ProcessSettings, process_settings
+from nephila.settings import process_settings
 
 HERE = Path(__file__).parent
 WORK = HERE / ".work"
@@ -69,7 +70,7 @@ class Result:
 
 
 def strangers() -> Path:
-    """The programs of an environment of its own: Scrapy and py-spy are no part of ours."""
+    """The programs of a virtual environment for Scrapy and py-spy, which are no dependencies of ours."""
     folder = WORK / "scrapy"
     if not (folder / "bin" / "py-spy").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
@@ -85,7 +86,13 @@ def scrapy(seeds: list[str]) -> float:
 
 
 def nephila(
-    seeds: list[str], workers: int, *, cores: int = 2, samples: Path | None = None, place: Place | None = None
+    seeds: list[str],
+    workers: int,
+    *,
+    cores: int = 2,
+    samples: Path | None = None,
+    place: Place | None = None,
+    overrides: dict[str, int] | None = None,
 ) -> Result:
     """One complete crawl in a fresh store, everything on: robots, exact dedup, durable commits, WARC."""
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
@@ -94,16 +101,16 @@ def nephila(
             given |= {"store": place.settings.store, "allow_private": True}
         settings = process_settings(given)
         store = wiring.open_store(settings, create=True)
-        crawl, _ = crawls.start(store.catalog, seeds, crawl_settings("default", OWN_SITE))
+        crawl, _ = crawls.start(store.catalog, seeds, crawl_settings("default", OWN_SITE | (overrides or {})))
         command = ["taskset", "-c", "0", *wiring.WORKER_COMMAND] if cores == 1 else wiring.WORKER_COMMAND
-        supervisor = Supervisor(command, wiring.worker_environment(settings), workers, store.catalog.suspect)
+        supervisor = Supervisor(command, wiring.worker_environment(settings), workers, store.catalog.mark_suspect)
         before, server_before = os.times(), place.server_cpu() if place else 0.0
         supervisor.start()
         while not any(worker.alive for worker in store.catalog.workers()):
             time.sleep(0.01)  # Scrapy's clock starts after its imports, too
         sampler = _sample(supervisor.pids[0], samples) if samples else None
-        seconds = _until_over(store, crawl.id, supervisor, settings)
-        rss = sum(_rss_mib(pid) for pid in supervisor.pids)
+        seconds = _until_over(store, crawl.id, supervisor)
+        rss = sum(map(peak_rss_mib, supervisor.pids))
         supervisor.close()
         after = os.times()
         server = place.server_cpu() - server_before if place else 0.0
@@ -115,9 +122,9 @@ def nephila(
         return Result(tallies["visited"], seconds, cpu * urls_us, rss, server * urls_us)
 
 
-def _until_over(store: wiring.Store, crawl_id: int, supervisor: Supervisor, settings: ProcessSettings) -> float:
-    """Seconds until the last page, whatever time it took to notice that it was the last."""
-    duty = Duty(store.upkeep, settings.archive_folder, shared=False)
+def _until_over(store: wiring.Store, crawl_id: int, supervisor: Supervisor) -> float:
+    """Seconds until the last page, without the time it took to notice that it was the last."""
+    duty = Duty(store.upkeep, store.archive, shared=False)
     began = last = duty_at = time.perf_counter()
     visited = 0
     while not store.catalog.crawl(crawl_id).state.over:
@@ -163,13 +170,6 @@ def _sample(pid: int, samples: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _rss_mib(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status")
-    text = status.read_text() if status.exists() else ""
-    found = re.search(r"VmHWM:\s+(\d+)", text)
-    return int(found[1]) // 1024 if found else 0
-
-
 def stages(samples: Path, cpu_us: float) -> dict[str, float]:
     counts: Counter[str] = Counter()
     for line in samples.read_text().splitlines():
@@ -185,7 +185,7 @@ def row(what: str, target: str, result: str) -> None:
 
 
 def ratio(what: str, target: str, one: float, other: float) -> None:
-    """Of pages a second."""
+    """Print a row with the ratio of two rates in pages a second."""
     row(what, target, f"**{one / other:.2f} x** ({one:.0f} against {other:.0f} pages/s)")
 
 
@@ -219,9 +219,20 @@ def one_host() -> None:
     ratio(f"one host, two cores against one ({ROUNDS} rounds each, medians)", "1.3 x", two, one)
 
 
+def limits() -> None:
+    """Without limits and with all three far from their end, in turns: one worker and ten, on both stores."""
+    far = {"limits.max_pages": 10**6, "limits.max_urls": 10**7, "limits.max_bytes": 10**12}
+    for workers in (1, 10):
+        for store, crawled in (("SQLite", nephila), ("PostgreSQL", _on_postgres)):
+            rounds = [[crawled(ALL_SITES, workers, overrides=each).rate for each in ({}, far)] for _ in range(ROUNDS)]
+            free, limited = (statistics.median(rates) for rates in zip(*rounds, strict=True))
+            what = f"{workers} worker{'s' * (workers > 1)} on {store}: limits far from their end against none"
+            ratio(f"{what} ({ROUNDS} rounds each, medians)", "0.95 x", limited, free)
+
+
 def stores() -> None:
     """One worker on the store of a cluster against one on the embedded store, in turns."""
-    rounds = [(nephila(SITES, 1), _on_postgres(SITES)) for _ in range(ROUNDS)]
+    rounds = [(nephila(SITES, 1), _on_postgres(SITES, 1)) for _ in range(ROUNDS)]
     embedded, shared = ([results[side] for results in rounds] for side in (0, 1))
     rates = [statistics.median(result.rate for result in results) for results in (shared, embedded)]
     ratio(f"one worker on PostgreSQL against SQLite ({ROUNDS} rounds each, medians)", f"{OF_SQLITE} x", *rates)
@@ -235,9 +246,9 @@ def stores() -> None:
     row("pages of each run", "all the same", ", ".join(str(count) for count in sorted(pages)))
 
 
-def _on_postgres(seeds: list[str]) -> Result:
+def _on_postgres(seeds: list[str], workers: int, *, overrides: dict[str, int] | None = None) -> Result:
     with postgres(WORK) as place:
-        return nephila(seeds, 1, place=place)
+        return nephila(seeds, workers, place=place, overrides=overrides)
 
 
 def by_stage() -> None:
@@ -254,6 +265,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "scrapy": against_scrapy,
     "workers": more_workers,
     "host": one_host,
+    "limits": limits,
     "store": stores,
     "stages": by_stage,
 }

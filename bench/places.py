@@ -15,11 +15,11 @@ import psycopg
 from tests.postgres import Server
 
 from bench.player import count_statements
+from bench.processes import below, cpu_seconds
 from nephila import wiring
 from nephila.settings import ProcessSettings, process_settings
 
 CHECKPOINT_EVERY_SECONDS = 0.25
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 # fsync, full_page_writes and synchronous_commit are on, as by default. A server that is made for this load has more
 # memory than the 128 MB of the default and checkpoints by time, not by every GB of log.
 SERVER = {"shared_buffers": "1GB", "max_wal_size": "4GB"}
@@ -34,16 +34,16 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND pg_total_relat
 class Place(Protocol):
     @property
     def settings(self) -> ProcessSettings:
-        """How any process opens the store."""
+        """The settings with which any process opens the store."""
 
     def abandon(self, worker: int, frontier: Any) -> None:
-        """Its worker is dead, and known to be: a file lock that is free, a lease that is over."""
+        """Make the store see that its worker is dead: its file lock is free, or its lease is over."""
 
     def server_cpu(self) -> float:
         """Seconds of CPU that processes of the store other than the worker have used."""
 
     def sizes(self) -> dict[str, int]:
-        """Bytes by part."""
+        """Bytes of each part of the store."""
 
 
 # --- SQLite ---------------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ class SqlitePlace:
         os.close(frontier._lock_fd)
 
     def server_cpu(self) -> float:
-        return _cpu_of(self.checkpointer)
+        return cpu_seconds(self.checkpointer)
 
     def sizes(self) -> dict[str, int]:
         database = self.settings.data / "nephila.db"
@@ -66,7 +66,7 @@ class SqlitePlace:
 
 
 def fold(settings: ProcessSettings, stop: Event) -> None:
-    """The checkpointer's process."""
+    """The process of the checkpointer."""
     upkeep = wiring.open_store(settings).upkeep
     while not stop.wait(CHECKPOINT_EVERY_SECONDS):
         upkeep.checkpoint()
@@ -102,9 +102,9 @@ class PostgresPlace:
         self.query("UPDATE workers SET lease_until = 0 WHERE id = %s RETURNING id", worker)
 
     def server_cpu(self) -> float:
-        """The postmaster with those that have ended, and every process it has now."""
+        """CPU of the postmaster, its ended children and all processes it has now."""
         mother = self.server.pid
-        return _cpu_of(mother) + sum(_cpu_of(pid) for pid in _children(mother))
+        return sum(map(cpu_seconds, [mother, *below(mother)]))
 
     def sizes(self) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -127,7 +127,7 @@ def postgres(root: Path) -> Iterator[Place]:
 
 @contextmanager
 def huge_pages() -> Iterator[None]:
-    """As an operator would set them; where we may not, the server goes without, and we say so."""
+    """Reserve huge pages as an operator would; where we lack the right, the server runs without and a line says so."""
     before = HUGE_PAGES.read_text()
     try:
         HUGE_PAGES.write_text(str(max(HUGE_PAGES_WANTED, int(before))))
@@ -150,20 +150,6 @@ def _served() -> Iterator[Place]:
         yield PostgresPlace(settings, server)
     finally:
         server.close()
-
-
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in tasks.read_text().split()]
-
-
-def _cpu_of(pid: int) -> float:
-    """Its own and that of its children that have ended; 0.0 if it has just ended itself."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(int(ticks) for ticks in fields[11:15]) / TICKS_A_SECOND
 
 
 PLACES = {"sqlite": sqlite, "postgres": postgres}

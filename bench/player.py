@@ -1,4 +1,4 @@
-"""Visits that never happened: a web that is made up, and a worker that plays them to any store.
+"""Made-up visits: a web that is made up, and a worker that plays its visits to any store.
 
 A page brings 76 links. The worker's cache of known keys passes ten of them to the store, five are new. Eight of ten
 lead to the page's own host, the others to some hosts often and to most seldom (Zipf). Flushes carry 500 pages of 500
@@ -117,7 +117,7 @@ _sent = 0
 
 
 def count_statements() -> None:
-    """From now on, in this process: BEGIN and COMMIT are statements, too."""
+    """Count the statements of this process from now on, BEGIN and COMMIT included."""
     execute = psycopg.Cursor.execute
 
     def counted(cursor: Any, *values: Any, **options: Any) -> Any:
@@ -163,7 +163,7 @@ class Measure:
 
     @property
     def undisturbed(self) -> float:
-        """Pages a second in the best tenth of the flushes: what the others on this machine leave untouched."""
+        """Pages a second in the best tenth of the flushes, which other load on this machine disturbs least."""
         return 1 / sorted(self.walls)[len(self.walls) // 10] if self.walls else 0.0
 
     @property
@@ -265,7 +265,7 @@ class Player:
         return batch
 
     def _add(self, queue: int, held: Held, rows: list[Row], limit: int) -> None:
-        """A window that did not last a flush is doubled, as in the worker."""
+        """Double a window that did not last until the next flush, as the worker does."""
         known = {row.id for row in held.rows}
         waiting = bool(held.rows)
         if held.asked and len(held.rows) <= held.window // 4:
@@ -277,7 +277,7 @@ class Player:
 
 
 def preload(made: Player, rows: int, host: Callable[[int], str]) -> None:
-    """Rows by the fast way, without pages: only their number matters to what is measured."""
+    """Fill the store with rows without pages, the fast way: only their number matters to what is measured."""
     web = made.web
     for start in range(0, rows, PRELOAD_ROWS):
         children = [

@@ -17,7 +17,7 @@ from math import exp
 from random import Random
 from typing import Any
 
-from nephila.frontier.store import Batch, Crawl, Flushed, HostClock, HostRecord, Row, Window
+from nephila.frontier.store import Batch, Crawl, Flushed, HostClock, HostRecord, Outcome, Row, Window
 from nephila.models import PARTITIONS, CrawlState, Kind, UrlState
 from nephila.policy.balance import Lease, balance
 from nephila.policy.politeness import Pace, delay_ms, on_success
@@ -25,10 +25,12 @@ from nephila.profiles import crawl_settings
 from nephila.settings import ProcessSettings, process_settings
 from nephila.urls.identity import partition_of
 from nephila.worker.crawls import LiveCrawl
+from nephila.worker.dispatcher import READING_MAX
 from nephila.worker.holdings import Holdings
-from nephila.worker.pending import Cut, Pending
+from nephila.worker.pending import Cut
 from nephila.worker.scheduler import Host, Queue
-from nephila.worker.worker import LEASE_EVERY_MS, READING_MAX
+from nephila.worker.session import LEASE_EVERY_MS
+from nephila.worker.visit import Ending, Visit
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 HOT_WORKERS = (2, 3, 4, 8, 16)
@@ -61,7 +63,7 @@ class Web:
     crawls: list[int]
 
     def cycle_ms(self, index: int) -> float:
-        """Between two requests to a host that is never kept waiting."""
+        """Milliseconds between two requests to a host that never waits for a worker."""
         latency = self.latency_ms[index]
         if self.crawls[index] == HOT:
             return latency / CRAWLS[HOT].polite.max_inflight
@@ -96,7 +98,7 @@ def one_hot_host() -> Web:
 
 
 class Observer:
-    """Sees requests as the hosts do. Of a single request in flight the delay counts from its end."""
+    """Judges requests as the hosts see them. With one request in flight the delay counts from its end."""
 
     def __init__(self, web: Web) -> None:
         hosts = len(web.keys)
@@ -121,7 +123,7 @@ class Observer:
 
 
 class Cluster:
-    """What PostgreSQL holds: owners and offers of partitions, the open rows and the clocks of hosts."""
+    """A store in memory: owners and offers of partitions, open rows, clocks of hosts."""
 
     def __init__(self, web: Web) -> None:
         self.web = web
@@ -159,8 +161,8 @@ class Cluster:
 
     def flush(self, me: int, cut: Cut, now: float) -> Flushed:
         batch, answer = cut.batch, Flushed()
-        for done in cut.finished:
-            self._end(done.queue.id, done.outcome.url_id)
+        for queue, ending in cut.finished:
+            self._end(queue.id, ending.outcome.url_id)
         for clock in batch.clocks:
             self._clocks[clock.host] = (now + clock.next_in_ms, clock)
         for released in batch.released:
@@ -192,7 +194,7 @@ class Cluster:
         return [row for row in rows if row.id not in early][:limit] if early else rows
 
     def _load(self, me: int, batch: Batch, now: float, answer: Flushed) -> None:
-        """Some of each partition, from behind the one where the last full load stopped."""
+        """Load some queues of each partition, starting after the one where the last full load stopped."""
         parts = [part for part, owner in self.owners.items() if owner == me] if batch.new_queues else []
         start = bisect(parts, self._last_part.get(me, -1))
         for part in parts[start:] + parts[:start]:
@@ -214,7 +216,7 @@ class Cluster:
         answer.hosts[key] = HostRecord(max(0, int(next_at - now + 0.999)), pace, "", 0, [])
 
     def possible(self, ms: float) -> float:
-        """Pages that politeness and what is left would allow in this time."""
+        """Pages that politeness and the remaining rows allow in this time."""
         web, ended = self.web, self.ended
         return sum(min(pages - ended[index], ms / web.cycle_ms(index)) for index, pages in enumerate(web.pages))
 
@@ -246,7 +248,7 @@ class Simulation:
         self.now = tick
 
     def join(self, workers: int) -> None:
-        """Within one lease interval, not all at once."""
+        """Start the workers spread over one lease interval, not all at once."""
         for _ in range(workers):
             member = Member(len(self.members) + 1, self)
             self.members.append(member)
@@ -258,14 +260,14 @@ class Simulation:
 
 
 class Member:
-    """worker.Worker without a network: the same order of calls to the same scheduler and holdings."""
+    """`Session` and `Dispatcher` without a network: the same order of calls to the same scheduler and holdings."""
 
     def __init__(self, id: int, simulation: Simulation) -> None:
         self.id = id
         self.simulation = simulation
-        self.held = Holdings(SETTINGS, CRAWLS)
+        self.held = Holdings(SETTINGS)
+        self.held.crawls = CRAWLS
         self.scheduler = self.held.scheduler
-        self.pending = Pending()
         self.pages = 0
         self.fetching = 0
         self.reading = 0
@@ -325,7 +327,8 @@ class Member:
         self.pages += 1
         queue.in_flight -= 1
         self.held.touched.add(queue)
-        self.pending.end(queue, row, UrlState.VISITED)
+        outcome = Outcome(row.id, queue.crawl.id, UrlState.VISITED, "", 1)
+        self.held.pending.add(queue, row, Visit(Ending(outcome)))
         self.dispatch()
         if self._urgent() and not self._flushing:
             self.flush(self._seq)
@@ -333,7 +336,7 @@ class Member:
     # --- flushes
 
     def _urgent(self) -> bool:
-        results = len(self.pending)
+        results = len(self.held.pending)
         return results >= SETTINGS.flush_results or (results > 0 and not self.scheduler.rows)
 
     def flush(self, seq: int) -> None:
@@ -343,10 +346,7 @@ class Member:
         self._flushing = True
         self._lease(now)
         self._seq += 1
-        batch = Batch(self._seq)
-        released = self.held.ask(batch, self.pending, now, hungry=self.fetching < CONCURRENCY)
-        pending, self.pending = self.pending, Pending()
-        cut = pending.cut(batch, self.scheduler.take_dirty(), released, now)
+        cut = self.held.cut(Batch(self._seq), now, hungry=self.fetching < CONCURRENCY)
         self.simulation.at(now + FLUSH_TAKES_MS, self._flushed, cut)
 
     def _lease(self, now: float) -> None:
@@ -454,7 +454,7 @@ def hot() -> None:
 
 
 def joining() -> None:
-    """As many again join a running cluster: how long until all together do what they could."""
+    """As many workers again join a running cluster: how long until all together reach their full rate."""
     web = many_hosts()
     print("\n| workers | joined by | s until 0.95 of ideal | moves |\n|---|---|---|---|")
     for before, more in ((1, 1), (4, 4), (1, 15)):

@@ -3,7 +3,7 @@
     python -m bench.search [--store sqlite,postgres] [--documents 20000] [--quick]
 
 Pages are made up: 600 words by Zipf's law of a vocabulary of 50,000, in 90 paragraphs and links. The text of each is
-taken out of its HTML as the indexer does it; reading the archive is not part of it.
+taken out of its HTML as the follower does it; reading the archive is not part of it.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from random import Random
 from bench.places import PLACES
 from bench.store import Table
 from nephila import wiring
-from nephila.control.indexing import PAGES_PER_STEP
+from nephila.control.follower import PAGES_PER_STEP
 from nephila.extract.text import text_of
 from nephila.search.index import Document, SearchIndex
 from nephila.search.query import parse_query

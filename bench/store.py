@@ -14,13 +14,13 @@ import os
 import platform
 import pstats
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -58,7 +58,7 @@ FROM urls u JOIN pages p ON p.url = u.id GROUP BY p.status
 
 
 class Table:
-    """Target, result and their ratio: at least 1 is good."""
+    """Rows of a target, a result and their ratio, which should be at least 1."""
 
     def __init__(self) -> None:
         print(f"{'what':<58}{'target':>12}{'result':>12}{'ratio':>8}")
@@ -100,7 +100,7 @@ def rss_mb() -> float:
 
 
 class Bench:
-    """A kind of store, how large everything is, and where the results go."""
+    """What a benchmark runs with: the kind of store, the sizes, where the results go."""
 
     def __init__(self, kind: str, root: Path, scale: int, table: Table) -> None:
         self.kind = kind
@@ -126,10 +126,18 @@ class Bench:
             self.table.note(f"{what}: CPU of the checkpointer, us/page", us)
 
 
-def player(place: Place, hosts: int, *, crawl_count: int = 1, new: int = 5, even: bool = False) -> Player:
-    """Its crawls have one seed at every host, all crawls together."""
-    catalog = wiring.open_store(place.settings).catalog
-    crawls = [catalog.create_crawl([], crawl_settings(), f"bench {number}").id for number in range(crawl_count)]
+def player(
+    place: Place,
+    hosts: int,
+    *,
+    crawl_count: int = 1,
+    new: int = 5,
+    even: bool = False,
+    overrides: Mapping[str, Any] | None = None,
+) -> Player:
+    """A player whose crawls together have one seed at every host."""
+    catalog, settings = wiring.open_store(place.settings).catalog, crawl_settings("default", overrides)
+    crawls = [catalog.create_crawl([], settings, f"bench {number}").id for number in range(crawl_count)]
     web = Web(crawls, hosts, new=new, even=even)
     for number, crawl in enumerate(web.crawls):
         seeds = (web.child(crawl, f"host{host}.bench", None, 0) for host in range(number, hosts, crawl_count))
@@ -160,7 +168,7 @@ def growth(bench: Bench, marks: list[int], profile: cProfile.Profile | None) -> 
 
 
 def resume(table: Table, place: Place, made: Player, mark: int) -> None:
-    """The worker dies; a new one joins, takes everything over and has its first rows."""
+    """Seconds from the death of a worker until a new one has taken everything over and has its first rows."""
     place.abandon(made.worker, made.frontier)
     heir = Player(wiring.open_frontier(place.settings), made.web)
     began = time.perf_counter()
@@ -215,6 +223,45 @@ def many_crawls(bench: Bench) -> None:
         bench.table.measure("100 crawls at once", made.run(bench.pages), None)
 
 
+def frontier_cap(bench: Bench) -> None:
+    """Flushes of three crawls in turns: without a cap on open URLs, far from one, and at it. Then an eviction."""
+    rows, hosts = bench.rows(1_000_000), 10_000
+    caps = {"no cap": None, "a cap far away": 10**9, "at the cap": rows}
+    rounds: dict[str, list[Measure]] = {what: [] for what in caps}
+    with ExitStack() as opened:
+        players = {
+            what: _capped(opened.enter_context(bench.store()), rows, hosts, {"limits.max_frontier": cap})
+            for what, cap in caps.items()
+        }
+        for _ in range(ROUNDS):
+            for what, made in players.items():
+                rounds[what].append(made.run(bench.pages))
+    alone = median(measure.cpu_us_a_page for measure in rounds["no cap"])
+    for what, measures in rounds.items():
+        cpu = median(measure.cpu_us_a_page for measure in measures)
+        bench.table.note(f"{what}: pages/s", median(measure.pages_a_second for measure in measures))
+        bench.table.note(f"{what}: CPU us/page", cpu)
+        bench.table.note(f"{what}: CPU a page over that without", cpu / alone)
+    _eviction(bench, rows, hosts)
+
+
+def _capped(place: Place, rows: int, hosts: int, overrides: Mapping[str, Any]) -> Player:
+    made = player(place, hosts, overrides=overrides)
+    preload(made, rows, lambda number: f"host{number % hosts}.bench")
+    return made
+
+
+def _eviction(bench: Bench, rows: int, hosts: int) -> None:
+    with bench.store() as place:
+        _capped(place, rows, hosts, {"limits.max_frontier": rows // 2, "limits.evict": True})
+        upkeep = wiring.open_store(place.settings).upkeep
+        began = time.perf_counter()
+        evicted = upkeep.run_once()["evicted"]
+        seconds = time.perf_counter() - began
+    bench.table.note(f"one eviction among {rows:,} open URLs: rows", evicted)
+    bench.table.note(f"one eviction among {rows:,} open URLs: s", seconds)
+
+
 # --- several writers ------------------------------------------------------------------------------------------------
 
 
@@ -227,7 +274,7 @@ def ten_connections(bench: Bench) -> None:
 
 
 def writers(bench: Bench, count: int, what: str, pages_target: float | None) -> None:
-    """Processes that make their results up beside the store: on few cores this is in the figure, too."""
+    """Several worker processes at once. On few cores the figure includes the CPU with which they make up results."""
     table = bench.table
     with bench.store() as place:
         made = player(place, 100_000)
@@ -286,7 +333,7 @@ def _writer(
 
 
 def analytics(bench: Bench) -> None:
-    """Rounds alone, beside an old snapshot that only is there, and beside one whose owner never stops reading.
+    """Rounds without a snapshot, beside an idle old snapshot, and beside one whose owner never stops reading.
 
     The last takes a core of this machine; what a snapshot itself takes from the store is what the second shows.
     """
@@ -366,6 +413,7 @@ ANYWHERE: dict[str, Callable[[Bench], None]] = {
     "even": even_links,
     "new": many_new,
     "crawls": many_crawls,
+    "cap": frontier_cap,
 }
 VARIANTS = {
     "sqlite": {**ANYWHERE, "writers": four_writers},

@@ -1,29 +1,34 @@
 """`nephila` as a user runs it: a process of its own, or a server that is ended with the test."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-WAIT_SECONDS = 40.0
+from tests.patience import PATIENCE_SECONDS
 
 
 class Command:
-    def __init__(self, data: Path, store: str | None) -> None:
+    """`nephila` on one data folder and its store."""
+
+    def __init__(self, data: Path, store: str | None = None) -> None:
+        self.data, self.store = data, store
         self.place = ["--data", str(data), *(("--store", store) if store else ())]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("NEPHILA_")}
-        own = {"NEPHILA_LEASE_SECONDS": "1", "NEPHILA_ALLOW_PRIVATE": "true"} if store else {}
+        own = {"NEPHILA_ALLOW_PRIVATE": "true"} if store else {}
         self.environment = inherited | own | {"NEPHILA_LOG_LEVEL": "warning"}
+        self.files_max: int | None = None  # hard limit of open files; None: as this process has it
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        limited = ["sh", "-c", f'ulimit -n {self.files_max}; exec "$0" "$@"'] if self.files_max else []
         return subprocess.Popen(
-            [sys.executable, "-m", "nephila", *arguments, *self.place],
+            [*limited, sys.executable, "-m", "nephila", *arguments, *self.place],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -33,8 +38,12 @@ class Command:
 
     def __call__(self, *arguments: str) -> tuple[int, str, str]:
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=WAIT_SECONDS)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
         return process.returncode, out, err
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self("status", "--json")[1])
+        return found
 
     @contextmanager
     def serving(self, *arguments: str) -> "Iterator[tuple[subprocess.Popen[str], str]]":
@@ -46,7 +55,7 @@ class Command:
             assert found is not None, line + process.stderr.read()
             yield process, found[1]
         except BaseException:
-            # What failed may have failed because of it: a dead server's last words are the best explanation.
+            # The test may have failed because the server died: then its last output explains it best.
             if process.poll() is not None:
                 print(f"the server had ended, code {process.returncode}: {process.stderr.read()}", file=sys.stderr)
             raise
@@ -56,18 +65,10 @@ class Command:
             process.communicate()
 
 
-def until(met: Callable[[], Any]) -> Any:
-    end = time.monotonic() + WAIT_SECONDS
-    while not (found := met()):
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.05)
-    return found
-
-
 def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] + [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        if task.name != str(pid)
-        for child in (task / "children").read_text().split()
-    ]
+    """The processes that any thread of it has started; those of a thread that ends meanwhile are not its any more."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += [int(child) for child in (task / "children").read_text().split()]
+    return found

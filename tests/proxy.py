@@ -8,10 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from tests.patience import PATIENCE_SECONDS
+
 CHUNK_BYTES = 65_536
 SLOW_CHUNK_BYTES = 100  # of a throttled connection: ten writes a second at 1 KB/s
 LOOK_SECONDS = 0.02
-START_SECONDS_MAX = 10.0
 RESET_AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: close sends RST instead of FIN
 
 Writers = tuple[asyncio.StreamWriter, asyncio.StreamWriter]
@@ -36,7 +37,7 @@ class Proxy:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def reset(self) -> None:
-        """Every connection ends now, without a goodbye to either side."""
+        """Drop every connection now, without telling either side."""
         self._loop.call_soon_threadsafe(self._reset)
 
     def heal(self) -> None:
@@ -44,7 +45,7 @@ class Proxy:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(START_SECONDS_MAX), "the proxy did not start"
+        assert self._ready.wait(PATIENCE_SECONDS), "the proxy did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -81,7 +82,7 @@ class Proxy:
             self._pairs.discard(pair)
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, first: bool) -> None:
-        """One direction; the latency of a round trip is spent on the way there."""
+        """Forward one direction; the latency of a round trip is added on the way to the server."""
         with suppress(OSError):
             while piece := await reader.read(SLOW_CHUNK_BYTES if self.bytes_per_second else CHUNK_BYTES):
                 await self._pause(len(piece), latency=first)

@@ -44,6 +44,7 @@ export default defineConfig({
   test: {
     restoreMocks: true,
     unstubGlobals: true,
+    testTimeout: 300_000, // longer than a wait in a test, so that one that fails says what it waited for
     pool: "threads",
     maxWorkers: "100%", // two cores would be one thread
     isolate: false, // modules are loaded once for all files of a thread; testing/setup.ts keeps tests apart
@@ -59,7 +60,6 @@ export default defineConfig({
           environment: "./src/testing/environment.ts",
           include: IN_A_PAGE,
           setupFiles: ["src/testing/setup.ts"],
-          testTimeout: 30_000, // longer than a wait in it, so that one that fails says what it waited for
         },
       },
     ],

@@ -1,4 +1,4 @@
-"""A few bytes of shared memory that say which URL is being read: they outlive a crash of the worker."""
+"""The black box: a few bytes of shared memory that say which URL is being read. They outlive a crash of the worker."""
 
 import mmap
 import struct
@@ -14,7 +14,7 @@ class BlackBox:
             self._map = mmap.mmap(file.fileno(), ENTRY.size)
 
     def write(self, url_id: int) -> None:
-        """0: none."""
+        """Note that this URL is being read; 0: none is."""
         ENTRY.pack_into(self._map, 0, url_id)
 
 

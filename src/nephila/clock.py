@@ -1,4 +1,4 @@
-"""Time is injected: everything that waits or stamps takes a Clock, so tests never sleep."""
+"""Clocks. Time is injected: everything that waits or stores a time takes a `Clock`, so tests never sleep."""
 
 import time
 from typing import Protocol
@@ -21,7 +21,7 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that only moves when told: wall time and ticks advance together."""
+    """A clock that only `advance` moves: wall time and ticks together."""
 
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self.elapsed_ms = 0.0

@@ -1,4 +1,4 @@
-"""Every metric, declared once: its name, its help, its label, who tells it. docs/observability.md lists the same.
+"""Every metric, declared once: its name, help, label and the processes that have it. docs/observability.md lists all.
 
 Values are plain numbers that one thread writes and a scrape reads: prometheus_client only renders them. Its own
 counters take a lock for each step, which a worker would pay for several times a page.
@@ -9,27 +9,27 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-LABEL_VALUES_MAX = 300  # of one metric; the other series fall under OTHER
+LABEL_VALUES_MAX = 300  # series of one metric; further ones are added up as OTHER
 OTHER = "other"
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 WAIT_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 STORE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     COUNTER = "counter"
     GAUGE = "gauge"
     HISTOGRAM = "histogram"
 
 
 class Place(StrEnum):
-    """Whose /metrics has it."""
+    """The process whose /metrics has a metric."""
 
     WORKER = "worker"
     CONTROL = "control plane"
@@ -37,7 +37,7 @@ class Place(StrEnum):
 
 class Metric(NamedTuple):
     name: str
-    kind: Kind
+    kind: MetricKind
     places: tuple[Place, ...]
     help: str
     label: str = ""
@@ -45,7 +45,7 @@ class Metric(NamedTuple):
 
 
 WORKER, CONTROL = (Place.WORKER,), (Place.CONTROL,)
-COUNTER, GAUGE, HISTOGRAM = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+COUNTER, GAUGE, HISTOGRAM = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 
 # --- requests and pages: a worker's -----------------------------------------------------------------------------------
 
@@ -77,12 +77,44 @@ FLUSH_DURATION = Metric(
     "One flush: the archive made durable and one transaction of the store",
     buckets=STORE_SECONDS,
 )
+DNS_DURATION = Metric(
+    "crawl_dns_duration_seconds",
+    HISTOGRAM,
+    WORKER,
+    "Looking a name up, where it was not known",
+    buckets=REQUEST_SECONDS,
+)
+CONNECT_DURATION = Metric(
+    "crawl_connect_duration_seconds",
+    HISTOGRAM,
+    WORKER,
+    "Connecting, where no connection was open",
+    buckets=REQUEST_SECONDS,
+)
+TLS_DURATION = Metric(
+    "crawl_tls_duration_seconds", HISTOGRAM, WORKER, "TLS handshakes of new connections", buckets=REQUEST_SECONDS
+)
+TLS_HANDSHAKES = Metric(
+    "crawl_tls_handshakes_total",
+    COUNTER,
+    WORKER,
+    "TLS handshakes of new connections: full, resumed with an earlier session, or unknown where nobody looked",
+    "kind",
+)
+FIRST_BYTE_DURATION = Metric(
+    "crawl_first_byte_duration_seconds",
+    HISTOGRAM,
+    WORKER,
+    "From a request that was sent to the headers of its answer",
+    buckets=REQUEST_SECONDS,
+)
 RESPONSES = Metric(
     "crawl_responses_total", COUNTER, WORKER, "Answers by class of their status, robots.txt too", "class"
 )
 FETCH_ERRORS = Metric(
     "crawl_fetch_errors_total", COUNTER, WORKER, "Requests without an answer, by reason: timeout, dns, tls", "reason"
 )
+RATE_LIMITED = Metric("crawl_rate_limited_total", COUNTER, WORKER, "Answers 429: the host wants fewer requests")
 RECEIVED_BYTES = Metric("crawl_received_bytes_total", COUNTER, WORKER, "Bytes of response heads and bodies")
 SENT_BYTES = Metric("crawl_sent_bytes_total", COUNTER, WORKER, "Bytes of request heads")
 ROBOTS = Metric(
@@ -92,8 +124,35 @@ ROBOTS = Metric(
     "Answers to robots.txt by what they permit; hold: it could not be had",
     "access",
 )
+ROBOTS_FAILED = Metric(
+    "crawl_robots_failures_total",
+    COUNTER,
+    WORKER,
+    "Requests for a robots.txt that could not be had, by reason",
+    "reason",
+)
+ROBOTS_BLOCKED = Metric(
+    "crawl_robots_blocked_total",
+    COUNTER,
+    WORKER,
+    "URLs that were not fetched because robots.txt disallows them (robots) or could not be had",
+    "reason",
+)
+HOSTS_DEAD = Metric(
+    "crawl_hosts_dead_total", COUNTER, WORKER, "Hosts of a crawl that were given up, by reason", "reason"
+)
+HOSTS_HELD = Metric("crawl_hosts_held", GAUGE, WORKER, "Hosts that the worker has in memory, at the last flush")
+ARCHIVED_RECORDS = Metric("crawl_archived_responses_total", COUNTER, WORKER, "Responses written into the archive")
+ARCHIVED_BYTES = Metric("crawl_archived_bytes_total", COUNTER, WORKER, "Bytes of these in the archive, compressed")
 PROCESSED = Metric("processed_urls_total", COUNTER, WORKER, "URLs that ended or wait for another try")
 ENDED = Metric("crawl_urls_ended_total", COUNTER, WORKER, "URLs by the state that they ended in", "state")
+END_REASONS = Metric(
+    "crawl_urls_ended_reasons_total",
+    COUNTER,
+    WORKER,
+    "URLs that a worker ended for a reason: failures by kind",
+    "reason",
+)
 VISITED = Metric("crawl_urls_visited_total", COUNTER, WORKER, "URLs that ended visited")
 FAILED = Metric("crawl_urls_failed_total", COUNTER, WORKER, "URLs that ended failed")
 RETRIED = Metric("crawl_urls_retried_total", COUNTER, WORKER, "Tries that failed and will be repeated")
@@ -115,7 +174,26 @@ RECONCILED = Metric(
 FETCHING = Metric("crawl_fetches_in_flight", GAUGE, WORKER, "Visits in flight at the last flush")
 FENCED = Metric("crawl_batches_fenced_total", COUNTER, WORKER, "Batches dropped because another had taken over")
 REFUSED = Metric(
-    "crawl_outcomes_refused_total", COUNTER, WORKER, "Outcomes of URLs that had ended meanwhile: cancelled, blocked"
+    "crawl_outcomes_refused_total",
+    COUNTER,
+    WORKER,
+    "Outcomes of URLs that had ended meanwhile: cancelled, blocked, evicted",
+)
+CROWDED_OUT = Metric(
+    "crawl_urls_dropped_total", COUNTER, WORKER, "Links refused because limits.max_frontier URLs were open"
+)
+SITEMAPS = Metric(
+    "crawl_sitemaps_total",
+    COUNTER,
+    WORKER,
+    "Sitemaps that ended: read (ok), read up to a problem (broken, too_many), or the state of those that were not had",
+    "result",
+)
+SITEMAP_ENTRIES = Metric(
+    "crawl_sitemap_entries_total",
+    COUNTER,
+    WORKER,
+    "URLs that sitemaps list and the crawl admits, handed to the store; it knows some of them already",
 )
 
 # --- upkeep: whoever does it ------------------------------------------------------------------------------------------
@@ -125,6 +203,12 @@ STALE_RECOVERED = Metric(
     COUNTER,
     (Place.WORKER, Place.CONTROL),
     "Sessions of dead workers that were fenced; everything they held is free again",
+)
+STALE_ROWS = Metric(
+    "crawl_stale_urls_recovered_total",
+    COUNTER,
+    (Place.WORKER, Place.CONTROL),
+    "URLs that fenced sessions had in flight; they are asked for again",
 )
 RECONCILIATION_CYCLES = Metric(
     "crawl_queue_reconciliation_cycles_total", COUNTER, CONTROL, "Rounds of upkeep that this process has done"
@@ -149,15 +233,47 @@ URLS = Metric("crawl_urls_gauge", GAUGE, CONTROL, "URLs of unfinished crawls", "
 QUEUED = Metric("crawl_urls_queued_gauge", GAUGE, CONTROL, "URLs of unfinished crawls that wait", "crawl")
 IN_PROGRESS = Metric("crawl_urls_in_progress_gauge", GAUGE, CONTROL, "URLs of unfinished crawls in flight", "crawl")
 FAILED_NOW = Metric("crawl_urls_failed_gauge", GAUGE, CONTROL, "URLs of unfinished crawls that ended failed", "crawl")
+QUEUE_AGE = Metric(
+    "crawl_queue_age_seconds", GAUGE, CONTROL, "How long the most overdue host has waited for a worker to take it up"
+)
 WORKERS_ALIVE = Metric("crawl_workers_alive", GAUGE, CONTROL, "Workers whose session lives")
 WORKER_CPU = Metric("crawl_worker_cpu_cores", GAUGE, CONTROL, "Cores that a worker uses, by its heartbeat", "worker")
 WORKER_MEMORY = Metric("crawl_worker_memory_bytes", GAUGE, CONTROL, "Memory of a worker, by its heartbeat", "worker")
+WORKER_RECEIVED = Metric(
+    "crawl_worker_received_bytes_per_second", GAUGE, CONTROL, "Bytes a second that a worker receives", "worker"
+)
+WORKER_SENT = Metric("crawl_worker_sent_bytes_per_second", GAUGE, CONTROL, "Bytes a second that it sends", "worker")
 WORKER_RATE = Metric("crawl_worker_pages_per_second", GAUGE, CONTROL, "Pages a second of a worker", "worker")
 STORE_BYTES = Metric("crawl_store_bytes", GAUGE, CONTROL, "Size of the store on disk")
 ARCHIVE_BYTES = Metric("crawl_archive_bytes", GAUGE, CONTROL, "Size of the archive")
 INDEXED = Metric("search_pages_indexed", GAUGE, CONTROL, "Pages in the index of search")
 INDEX_PENDING = Metric("search_pending_bytes", GAUGE, CONTROL, "Bytes of the archive that are not indexed yet")
+DERIVED_PAGES = Metric("derivation_pages", GAUGE, CONTROL, "Pages that are derived, by derivation", "derivation")
+DERIVATION_PENDING = Metric(
+    "derivation_pending_bytes", GAUGE, CONTROL, "Lag: bytes of the archive that are not derived yet", "derivation"
+)
+DERIVATION_SKIPPED = Metric(
+    "derivation_skipped_records", GAUGE, CONTROL, "Records that could not be derived and were skipped", "derivation"
+)
 STORE_UP = Metric("crawl_store_up", GAUGE, CONTROL, "1 where the store answered the last look; 0: its gauges are old")
+
+# --- connections to the API -------------------------------------------------------------------------------------------
+
+CONNECTIONS = Metric("api_connections", GAUGE, CONTROL, "Open connections to the API, streams too")
+CONNECTIONS_REFUSED = Metric(
+    "api_connections_refused_total",
+    COUNTER,
+    CONTROL,
+    "Connections answered 503 because so many were at work: in all (all), or of their address (address)",
+    "reason",
+)
+CONNECTIONS_CUT = Metric(
+    "api_connections_cut_total",
+    COUNTER,
+    CONTROL,
+    "Connections ended: too slow a request (head, body), an answer that nobody reads (unread), others need room (room)",
+    "reason",
+)
 
 # --- live progress ----------------------------------------------------------------------------------------------------
 
@@ -191,11 +307,11 @@ class Distribution:
 
 
 class Meter(Collector):
-    """What one process tells at one place. Each metric is written by one thread; any thread may read them all."""
+    """The metrics of one process. Each metric is written by one thread; any thread may read them all."""
 
     def __init__(self, place: Place) -> None:
         self.metrics = tuple(metric for metric in METRICS if place in metric.places)
-        # A metric without a label starts at 0, so that its first step is seen as one.
+        # A metric without a label starts at 0, so that Prometheus sees its first step.
         self._values: dict[str, dict[str, float]] = {
             metric.name: {} if metric.label else {"": 0.0} for metric in self.metrics if metric.kind is not HISTOGRAM
         }
@@ -216,7 +332,7 @@ class Meter(Collector):
         self._values[metric.name][""] = value
 
     def replace(self, metric: Metric, values: Mapping[str, float]) -> None:
-        """All series of a gauge at once: those that are not named are gone."""
+        """Set all series of a gauge at once: those not named disappear."""
         self._values[metric.name] = bounded(values)
 
     def value(self, metric: Metric, label: str = "") -> float:
@@ -250,15 +366,16 @@ def bounded(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def observe_upkeep(meter: Meter, done: Mapping[str, int], seconds: float) -> None:
-    """After each round of control.upkeep.Duty, by the thread that does it."""
+    """Record one round of `Duty`; called by the thread that does it."""
     meter.add(RECONCILIATION_CYCLES)
     meter.add(COMPLETION_CHECKS)
     meter.add(STALE_RECOVERED, done.get("fenced", 0))
+    meter.add(STALE_ROWS, done.get("fenced_urls", 0))
     meter.distribution(RECONCILIATION_DURATION).observe(seconds)
 
 
 def registry_of(meter: Meter) -> CollectorRegistry:
-    """With CPU seconds, memory and open files of this process."""
+    """A registry of the meter and of CPU seconds, memory and open files of this process."""
     registry = CollectorRegistry()
     registry.register(meter)
     ProcessCollector(registry=registry)
@@ -269,9 +386,3 @@ def render(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
     """The page and its content type, in the format that the scraper asks for."""
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
-
-
-def listen(meter: Meter, host: str, port: int) -> int:
-    """Serve a worker's metrics from a thread of their own; the port. OSError where it is taken."""
-    server, _ = start_http_server(port, host, registry_of(meter))
-    return int(server.server_port)

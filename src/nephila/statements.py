@@ -6,7 +6,7 @@ from importlib.resources import files
 
 @cache
 def named_statements(package: str, *path: str) -> dict[str, str]:
-    """The statements of a .sql file of this package by the name that stands above each."""
+    """The statements of a .sql file in `package`, by the name above each."""
     text = files(package).joinpath(*path).read_text()
     found: dict[str, str] = {}
     for part in text.split("-- name: ")[1:]:

@@ -4,15 +4,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests import postgres
 from tests.api.faced import Face, faced
 from tests.api.served import KINDS, Served, served
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _servers() -> Iterator[None]:
-    yield
-    postgres.stop_servers()
 
 
 @pytest.fixture(params=KINDS)

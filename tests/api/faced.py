@@ -11,12 +11,12 @@ import httpx
 from nephila import wiring
 from nephila.api.app import make_services
 from nephila.clock import SystemClock
-from nephila.frontier.store import Catalog, Crawl
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.store import Crawl, Frontier
 from tests import postgres
 from tests.api.served import running
 from tests.e2e.harness import Place, close, run_here
-
-TIMEOUT_SECONDS = 30.0
+from tests.patience import PATIENCE_SECONDS
 
 
 @dataclass
@@ -32,6 +32,16 @@ class Face:
         """Run it to its end with a real worker in this process, which takes other crawls along."""
         crawl = self.catalog.crawl(crawl_id)
         return crawl if crawl.state.over else run_here(self.place, crawl_id)
+
+
+@dataclass
+class FrontierOf:
+    """For a `tests.contract.session.Session` in the store of a face."""
+
+    face: Face
+
+    def frontier(self) -> Frontier:
+        return wiring.open_frontier(self.face.place.settings())
 
 
 @contextmanager
@@ -65,7 +75,7 @@ def _serving(place: Place) -> Iterator[httpx.Client]:
         return opened[-1]
 
     services = make_services(settings, SystemClock(), open_store)
-    with running(services) as url, httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS) as client:
+    with running(services) as url, httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client:
         yield client
     for store in opened:
         close(store.catalog)

@@ -19,9 +19,9 @@ from nephila.frontier.store import Batch, Crawl, Outcome, Release, WorkerInfo
 from nephila.models import CrawlState, PageRecord, UrlState
 from nephila.profiles import crawl_settings
 from nephila.settings import ProcessSettings
+from tests.patience import PATIENCE_SECONDS
 
 SEED = "http://a.test/"
-TURNS_MAX = 1000
 
 
 class Server(uvicorn.Server):
@@ -41,8 +41,8 @@ class LiveServer:
         self.settings = settings
         self.clock = SystemClock()
         self.store = wiring.open_store(settings, create=True)  # the test's own
-        self.services = make_services(settings, self.clock, lambda: wiring.open_store(settings))
-        self.services.hub = self.hub = Hub(self.services.pool, self.clock, every_ms=every_ms)
+        self.services = make_services(settings, self.clock, lambda: wiring.open_store(settings), live_ms=every_ms)
+        self.hub = self.services.hub
         self.app = create_app(self.services)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
@@ -61,7 +61,7 @@ class LiveServer:
         return f"{self.url}/api/v1/crawls/{crawl}/events"
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        return httpx.get(self.url + path, headers=headers)
+        return httpx.get(self.url + path, headers=headers, timeout=PATIENCE_SECONDS)
 
     def stop(self) -> None:
         self._server.should_exit = True
@@ -88,15 +88,9 @@ class LiveServer:
         frontier.leave()
 
     def complete(self, crawl_id: int) -> None:
-        """PostgreSQL looks twice, one lease apart."""
         self.visit_all()
-        pause = threading.Event()
-        for _ in range(TURNS_MAX):
-            self.store.upkeep.run_once()
-            if self.store.catalog.crawl(crawl_id).state is CrawlState.COMPLETED:
-                return
-            pause.wait(0.02)
-        raise AssertionError("the crawl does not end")
+        self.store.upkeep.run_once()
+        assert self.store.catalog.crawl(crawl_id).state is CrawlState.COMPLETED
 
 
 @contextmanager
@@ -109,4 +103,4 @@ def live_server(settings: ProcessSettings, *, every_ms: float = 50.0) -> Iterato
 
 
 def settings_of(**values: Any) -> ProcessSettings:
-    return ProcessSettings(lease_seconds=1, **values)
+    return ProcessSettings(**values)

@@ -14,19 +14,19 @@ from nephila import wiring
 from nephila.api import serving
 from nephila.api.app import create_app, make_services
 from nephila.api.services import Services
-from nephila.archive.writer import ArchiveWriter
 from nephila.clock import SystemClock
 from nephila.control.access import make_token
-from nephila.frontier.operators import Access
-from nephila.frontier.store import Batch, Crawl, ErrorNote, UrlFilter, WorkerInfo
+from nephila.frontier.records import UrlFilter
+from nephila.frontier.store import Batch, Crawl, ErrorNote, WorkerInfo
+from nephila.frontier.tokens import Access
 from nephila.models import Reason, UrlState
 from nephila.profiles import crawl_settings
 from nephila.settings import ProcessSettings, process_settings
 from tests import postgres
+from tests.patience import PATIENCE_SECONDS
 from tests.unit.control.filled import SEED, _open_rows, _second, child, ended
 
 KINDS = ("sqlite", "postgres")
-START_SECONDS = 20.0
 NO_UI = Path("/nonexistent")  # whether one is built here must not matter
 V1 = "/api/v1"
 WORDS_001 = (  # of document 001, in every message about a crawl
@@ -49,6 +49,8 @@ class Workers:
     size: int = 1
     pids: list[int] = field(default_factory=list)
     waiting: str = ""
+    trouble: str = ""
+    troubles: dict[str, str] = field(default_factory=dict)
 
     def resize(self, count: int) -> None:
         self.size = count
@@ -64,10 +66,10 @@ class Served:
 
     def client(self, token: str | None = None) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS)
 
     def token(self, name: str, access: Access) -> str:
-        secret = make_token(self.store.rulebook, name, access)[1]
+        secret = make_token(self.store.tokens, name, access)[1]
         self.services.gate.forget()
         return secret
 
@@ -84,7 +86,7 @@ def filled_crawl(settings: ProcessSettings, store: wiring.Store) -> Crawl:
     catalog.add_seeds(crawl.id, [child(crawl.id, SEED, None, 0)])
     catalog.seeded(crawl.id)
     frontier = wiring.open_frontier(settings)
-    writer = ArchiveWriter(settings.archive_folder, "0" * 16, SystemClock())
+    writer = store.archive.writer("0" * 16)
     frontier.join(WorkerInfo("here", 1, "0"))
     frontier.lease({})
     (window,) = frontier.flush(Batch(1, new_queues=10, window=10)).windows
@@ -123,12 +125,12 @@ def running(services: Services, ui_folder: Path = NO_UI) -> Iterator[str]:
     server.startup = noted  # type: ignore[method-assign]
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    assert started.wait(START_SECONDS)
+    assert started.wait(PATIENCE_SECONDS)
     try:
         yield serving.address_of(listening)
     finally:
         server.should_exit = True
-        thread.join(START_SECONDS)
+        thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive()
 
 

@@ -14,7 +14,8 @@ from nephila.api.serving import check_address
 from nephila.clock import VirtualClock
 from nephila.control.access import RANK, make_token, revoke_token
 from nephila.errors import UsageError
-from nephila.frontier.operators import Access
+from nephila.frontier.tokens import Access
+from nephila.profiles import crawl_settings
 from tests.api.served import KINDS, V1, Served, served
 
 OPEN_PATHS = {"/health", "/livez", "/readyz"}  # an orchestrator has no token
@@ -46,8 +47,8 @@ def path_of(template: str) -> str:
 def test_every_route_is_guarded_as_openapi_says(guarded_api: Served) -> None:
     api = guarded_api
     secrets: dict[Any, str | None] = {access: api.token(access.value, access) for access in Access}
-    token, secrets["revoked"] = make_token(api.store.rulebook, "gone", Access.ADMIN)
-    revoke_token(api.store.rulebook, token.id)
+    token, secrets["revoked"] = make_token(api.store.tokens, "gone", Access.ADMIN)
+    revoke_token(api.store.tokens, token.id)
     secrets |= {None: None, "nonsense": "nph_" + "x" * 43}
     wrong = []
     for caller in CALLERS:
@@ -123,19 +124,19 @@ def test_other_sites_are_let_in_by_name_only(tmp_path: Path, origin: str, allowe
 
 def test_a_public_address_needs_a_token(tmp_path: Path) -> None:
     with served("sqlite", tmp_path) as api:
-        check_address("127.0.0.1", api.store.rulebook)
+        check_address("127.0.0.1", api.store.tokens)
         with pytest.raises(UsageError, match="nephila token create"):
-            check_address("0.0.0.0", api.store.rulebook)
+            check_address("0.0.0.0", api.store.tokens)
         api.token("some", Access.READ)
-        check_address("0.0.0.0", api.store.rulebook)
+        check_address("0.0.0.0", api.store.tokens)
 
 
 def test_a_revoked_token_ends_when_the_cache_does(tmp_path: Path, clock: VirtualClock) -> None:
     with served("sqlite", tmp_path) as api:
         gate = Gate(StorePool(lambda: api.store, 1), clock)
-        token, secret = make_token(api.store.rulebook, "some", Access.READ)
+        token, secret = make_token(api.store.tokens, "some", Access.READ)
         assert gate.token(secret) == token
-        revoke_token(api.store.rulebook, token.id)
+        revoke_token(api.store.tokens, token.id)
         clock.advance(CACHED_MS - 1)
         assert gate.token(secret) == token
         clock.advance(1)
@@ -207,3 +208,19 @@ def test_secrets_are_in_no_log(guarded_api: Served, capfd: pytest.CaptureFixture
         client.get(f"{V1}/crawls")
         client.post(f"{V1}/crawls", json={"seeds": ["https://example.com/"]})
     assert secret not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("access", Access)
+def test_credentials_of_a_crawl_are_for_admins(guarded_api: Served, access: Access) -> None:
+    api = guarded_api
+    headers = (("Authorization", "Bearer hunter2"), ("Cookie", "hunter2"))
+    settings = crawl_settings("default", {"fetch.headers": headers, "fetch.proxy": "http://me:hunter2@proxy.test"})
+    crawl = api.store.catalog.create_crawl(["https://secret.example/"], settings, "")
+    try:
+        with api.client(api.token(f"looks as {access}", access)) as client:
+            told = client.get(f"{V1}/crawls/{crawl.id}").text
+            others = [client.get(f"{V1}/crawls").text, client.get(f"{V1}/crawls/{crawl.id}/progress").text]
+        assert ("hunter2" in told) == (access is Access.ADMIN)
+        assert "hunter2" not in "".join(others)
+    finally:
+        api.store.catalog.delete(crawl.id)

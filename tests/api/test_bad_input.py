@@ -76,6 +76,7 @@ BAD: list[tuple[str, str, Any, int, str | None]] = [
     ("PATCH", f"{CRAWL}/1/limits", {"max_pages": 0}, 422, "max_pages"),
     ("PATCH", f"{CRAWL}/1/limits", {"max_urls_per_host": None}, 422, "max_urls_per_host"),
     ("PATCH", f"{CRAWL}/1/limits", {"max_depth": 1}, 422, "max_depth"),
+    ("GET", f"{CRAWL}/1/urls?reason=typo", None, 422, "reason"),
     ("GET", f"{CRAWL}/1/urls/999/links", None, 404, None),
     ("GET", f"{CRAWL}/1/urls/1/links?limit=1001", None, 422, "limit"),
     ("GET", f"{CRAWL}/1/urls/999/page/ticket", None, 404, None),
@@ -127,7 +128,7 @@ def test_bad_input_is_refused_and_named(api: Served, client: httpx.Client) -> No
         except AssertionError as error:
             raise AssertionError(f"{method} {path} {body}: {error}") from None
     assert [crawl.id for crawl in api.store.catalog.crawls()] == [api.crawl.id], "never a half-created crawl"
-    assert not api.store.rulebook.has_tokens()
+    assert not api.store.tokens.has_tokens()
     assert not api.store.rulebook.rulings().blocks
 
 
@@ -136,7 +137,7 @@ def test_bad_input_is_refused_and_named(api: Served, client: httpx.Client) -> No
     [
         (b"{", "application/json", 400),
         (b"\xff\xfe", "application/json", 400),
-        (b'{"seeds": ["https://example.com/"]}', "text/plain", 422),
+        (b'{"seeds": ["https://example.com/"]}', "text/plain", 415),
         (b'{"seeds": ["https://example.com/\\ud800"]}', "application/json", 422),
         (b'{"seeds": ["https://example.com/"], "settings": {"polite.floor_ms": NaN}}', "application/json", 422),
         (b'{"seeds": ["https://example.com/"], "settings": {"\\ud800": 1}}', "application/json", 422),
@@ -155,3 +156,31 @@ def test_bodies_have_a_limit(client: httpx.Client) -> None:
     check(client.post(f"{V1}/crawls", content=b" " * (SEEDS_BYTES_MAX + 1)), 413, None)
     many = {"seeds": [f"https://example.com/{'x' * 30}/{n}" for n in range(25_000)]}
     assert client.post(f"{V1}/crawls", json=many).json()["total"] == 25_000, "seeds may be more than other bodies"
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", f"{V1}/crawls", '{"seeds": ["http://a.test/"]}'),
+        ("PATCH", f"{V1}/crawls/1/pace", '{"floor_ms": 2000}'),
+        ("PUT", f"{V1}/floor", '{"floor_ms": 2000}'),
+        ("POST", f"{V1}/crawls/1/resume", '{"max_pages": 5}'),
+        ("POST", "/api/crawl/jobs", '{"seedUrls": ["http://a.test/"]}'),
+        ("POST", "/crawl-runs", '{"seedUrl": "http://a.test/"}'),
+    ],
+)
+def test_a_body_that_is_not_marked_as_json_is_refused_with_what_to_send(
+    client: httpx.Client, method: str, path: str, body: str, kind: str | None
+) -> None:
+    answer = client.request(method, path, content=body, headers={"Content-Type": kind} if kind else {})
+    assert answer.status_code == 415
+    said = answer.json()["error"]
+    assert "send Content-Type: application/json" in (said if path == "/crawl-runs" else said["message"])
+    assert path == "/crawl-runs" or said["code"] == "unsupported_media_type"
+
+
+def test_a_body_that_is_missing_is_named(client: httpx.Client) -> None:
+    answer = client.post(f"{V1}/crawls")
+    assert (answer.status_code, answer.json()["error"]["message"]) == (422, "the body is missing")
+    assert "Content-Type: application/json" in answer.json()["error"]["hint"]

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -10,25 +11,19 @@ from uuid import UUID
 import pytest
 
 from nephila.api.faces.jobs import (
-    HOUR_MS,
-    MINUTE_MS,
-    SAMPLE_MS,
-    SAMPLES_MAX,
     JobStatus,
     NewJob,
-    Sample,
-    Throughput,
     error_rate,
     job_status,
     settings_for,
     worker_of,
 )
 from nephila.clock import SystemClock
-from nephila.control.indexing import Indexer
-from nephila.frontier.store import Batch, ErrorNote, Vitals, WorkerInfo, WorkerRow
-from nephila.models import CrawlState
+from nephila.frontier.records import WorkerRow
+from nephila.frontier.store import ERRORS_PER_FLUSH, Batch, ErrorNote, Outcome, Vitals, WorkerInfo
+from nephila.models import CrawlState, PageRecord, UrlState
 from nephila.profiles import ScopeMode
-from nephila.wiring import open_frontier
+from nephila.wiring import new_follower, open_frontier
 from tests.api.faced import Face
 from tests.e2e.harness import close
 from tests.site.fixtures import html
@@ -80,7 +75,7 @@ def test_left_out_parameters_are_the_documented_ones(embedded: Face) -> None:
     assert catalog.crawl(crawl_of(embedded, bare)).settings == catalog.crawl(crawl_of(embedded, full)).settings
 
 
-@pytest.mark.requirement("A-40", "A-46", "SC-06", "P-08")
+@pytest.mark.requirement("A-40", "A-46", "SC-06", "P-08", "K36", "K43")
 @pytest.mark.parametrize(
     ("wishes", "group", "name", "value"),
     [
@@ -181,9 +176,10 @@ def test_words_of_jobs(state: CrawlState, reason: str, begun: bool, status: JobS
 
 def indexed(face: Face) -> None:
     store = face.place.store()
-    indexer = Indexer(store.catalog, store.index, face.place.settings().archive_folder, SystemClock())
-    while indexer.step():
-        pass
+    follower = new_follower(store, SystemClock())
+    with closing(follower):
+        while follower.step():
+            pass
 
 
 @pytest.mark.requirement("A-42", "Q-01")
@@ -233,11 +229,14 @@ def test_a_search_without_a_word_is_refused(bare: Face) -> None:
 def test_pause_resume_and_cancel(face: Face) -> None:
     job = submit(face)
     path = f"/api/admin/jobs/{job}"
-    steps = [("pause", "paused", "pending"), ("resume", "running", "pending"), ("cancel", "ending", "failed")]
+    steps = [("pause", "paused", "pending"), ("resume", "running", "pending"), ("cancel", "cancelled", "failed")]
     for verb, state, status in steps:
         answer = face.client.post(f"{path}/{verb}")
         assert answer.status_code == 200, answer.text
         assert (answer.json()["state"], answer.json()["status"]) == (state, status)
+        shown = face.client.get(f"/api/crawl/jobs/{job}").json()
+        assert (shown["state"], shown["status"]) == (state, status)
+    assert shown["reason"] == "cancelled"
     assert face.client.post(f"{path}/pause").status_code == 409
     face.crawl(crawl_of(face, job))
     assert face.client.get(f"/api/crawl/jobs/{job}").json()["state"] == "cancelled"
@@ -264,7 +263,7 @@ def test_a_wrong_blacklisting_is_refused(bare: Face, body: dict[str, Any]) -> No
     assert bare.place.store().rulebook.rulings().blocks == ()
 
 
-@pytest.mark.requirement("AD-05", "P-17")
+@pytest.mark.requirement("AD-05", "P-17", "K36")
 def test_the_global_rate_limit_is_in_seconds(face: Face) -> None:
     answer = face.client.post("/api/admin/config/rate-limit", json={"defaultCrawlDelay": 2})
     assert (answer.status_code, answer.json()) == (200, {"defaultCrawlDelay": 2})
@@ -294,28 +293,6 @@ def test_statistics_have_the_documented_fields(face: Face) -> None:
 
 
 @pytest.mark.requirement("AD-01")
-def test_throughput_of_windows() -> None:
-    watched = Throughput()
-    for second in range(0, 600, 5):
-        watched.take(Sample(second * 1000.0, second * 10, second // 60))
-    now = Sample(600_000.0, 6000, 10)
-    assert watched.since(now, MINUTE_MS) == (600, 1)
-    assert watched.since(now, 5 * MINUTE_MS) == (3000, 5)
-    assert watched.since(now, HOUR_MS) == (6000, 10)
-    assert watched.since(Sample(600_000.0, 0, 0), HOUR_MS) == (0, 0)
-    assert Throughput().since(now, HOUR_MS) == (0, 0)
-
-
-@pytest.mark.requirement("AD-01")
-def test_samples_are_bounded_by_number_and_by_rate() -> None:
-    watched = Throughput()
-    for tick in range(20_000):
-        watched.take(Sample(tick * SAMPLE_MS / 2, tick, 0))
-    assert len(watched._samples) == SAMPLES_MAX
-    assert watched._samples[-1].tick_ms - watched._samples[0].tick_ms == HOUR_MS
-
-
-@pytest.mark.requirement("AD-01")
 @pytest.mark.parametrize(("pages", "errors", "rate"), [(98, 2, 0.02), (0, 0, 0.0), (0, 5, 1.0)])
 def test_error_rate(pages: int, errors: int, rate: float) -> None:
     assert error_rate(pages, errors) == rate
@@ -334,11 +311,12 @@ def test_a_worker_is_shown_with_its_health() -> None:
         partitions=256,
         in_flight=1,
         flushes=9,
-        vitals=Vitals(pages=5234, pages_per_s=3.0, cpu=0.5, rss_bytes=1 << 20),
+        vitals=Vitals(5234, pages_per_s=3.0, cpu=0.5, rss_bytes=1 << 20, received_per_s=2e6, sent_per_s=3e4),
         current=("https://example.com/page123",),
     )
     assert worker_of(row, 1_700_003_600_000).model_dump(by_alias=True) == {
         "workerId": "worker1",
+        "name": "here",
         "status": "active",
         "currentUrl": "https://example.com/page123",
         "pagesCrawled": 5234,
@@ -346,6 +324,8 @@ def test_a_worker_is_shown_with_its_health() -> None:
         "lastHeartbeat": "2023-11-14T22:14:20.000Z",
         "cpu": 0.5,
         "memoryBytes": 1 << 20,
+        "receivedBytesPerSecond": 2e6,
+        "sentBytesPerSecond": 3e4,
     }
     gone = worker_of(replace(row, alive=False, current=()), 1_700_003_600_000)
     assert (gone.status, gone.uptime_seconds, gone.current_url) == ("gone", 60, None)
@@ -373,6 +353,26 @@ def test_workers_and_errors_come_from_the_store(face: Face) -> None:
     assert face.client.get("/api/admin/workers").json()[0]["status"] == "gone"
 
 
+@pytest.mark.requirement("AD-01")
+def test_the_last_hour_is_counted_exactly_whoever_asks(face: Face) -> None:
+    """Errors that the list leaves out count, and so does what was before this server started."""
+    job = submit(face)
+    frontier = open_frontier(face.place.settings())
+    frontier.join(WorkerInfo("here", 1, "0"))
+    frontier.lease({})
+    (window,) = frontier.flush(Batch(1, new_queues=10, window=10)).windows
+    crawl, row = crawl_of(face, job), window.rows[0]
+    note = ErrorNote(crawl, row.id, "timeout", "ETIMEDOUT", 3)
+    frontier.flush(Batch(2, errors=[note] * ERRORS_PER_FLUSH, errors_more=1950))
+    frontier.flush(Batch(3, outcomes=[Outcome(row.id, crawl, UrlState.VISITED, "", 1, PageRecord(status=200))]))
+    found = face.client.get("/api/admin/stats").json()
+    assert found["errors"] == {"last1hour": 2000, "errorRate": round(2000 / 2001, 4)}
+    assert (found["throughput"]["last1min"], found["throughput"]["last5min"]) == (1, 1)
+    assert face.client.get("/api/v1/stats").json()["errors_last_hour"] == 2000
+    frontier.leave()
+    close(frontier)
+
+
 @pytest.mark.requirement("AD-06")
 @pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "colour=red"])
 def test_a_wrong_question_for_errors_is_refused(bare: Face, query: str) -> None:
@@ -390,6 +390,33 @@ def small_site() -> dict[str, Any]:
     pages["/"] = Page(status=404)
     pages["/robots.txt"] = Page(b"User-agent: *\nDisallow: /secret", content_type="text/plain")
     return pages
+
+
+@pytest.mark.requirement("A-41", "A-43", "SC-08", "K32", "K19")
+def test_only_html_is_a_page_of_a_job(face: Face, web: TestWeb) -> None:
+    site: dict[str, Any] = {
+        "/": html("/text", "/feed", "/xhtml", "/a", "/b"),
+        "/text": Page(b"text", content_type="text/plain"),
+        "/feed": Page(b'<a href="/never">', content_type="application/rss+xml"),
+        "/xhtml": Page(b"<html><body>x</body></html>", content_type="application/xhtml+xml; charset=utf-8"),
+        "/a": html("/c"),
+        "/b": html(),
+        "/c": html(),
+        "/robots.txt": Page(status=404),
+    }
+    web.add({"127.0.0.1": site})
+    job = submit(face, web.url("/"), crawlDelay=0, maxPages=5)
+    face.crawl(crawl_of(face, job))
+    found = face.client.get(f"/api/crawl/jobs/{job}").json()
+    assert (found["status"], found["pagesCrawled"], found["errors"]) == ("completed", 5, 0), "maxPages counts pages"
+    exported = face.client.get(f"/api/crawl/jobs/{job}/export").json()
+    assert {page["url"] for page in exported} == {web.url(path) for path in ("/", "/xhtml", "/a", "/b", "/c")}
+    rows = face.client.get(f"/api/v1/crawls/{job}/urls").json()["urls"]
+    others = {row["url"].removeprefix(web.url("")): row for row in rows if row["reason"] == "content_type"}
+    assert {path: (row["state"], row["content_type"]) for path, row in others.items()} == {
+        "/text": ("visited", "text/plain"),
+        "/feed": ("visited", "application/rss+xml"),
+    }
 
 
 @pytest.mark.requirement("A-40", "A-41", "A-43", "A-44", "A-45", "AD-01", "T-07", "RB-01", "SC-07", "X-01", "D-05")

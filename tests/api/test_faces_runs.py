@@ -2,12 +2,16 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from nephila.api.faces.run_records import (
     ENVIRONMENT,
@@ -15,21 +19,25 @@ from nephila.api.faces.run_records import (
     Word,
     allowed_hosts,
     counts_of,
+    filter_of,
     floor_of,
     merged,
     run_status,
     settings_for,
     word_of,
 )
-from nephila.api.faces.runs import FILTERS, RECENT_MS, Watch
+from nephila.api.faces.runs import RECENT_MS, RunWatch
+from nephila.api.services import StorePool
+from nephila.clock import VirtualClock
 from nephila.errors import StoreUnavailable, UsageError
-from nephila.frontier.operators import Access
-from nephila.frontier.store import UrlFilter
-from nephila.models import CrawlState, UrlState
+from nephila.frontier.records import UrlFilter
+from nephila.frontier.tokens import Access
+from nephila.models import CrawlState, Kind, UrlState
 from nephila.profiles import RedirectMode, crawl_settings
 from nephila.wiring import Store
-from tests.api.faced import Face, faced
+from tests.api.faced import Face, FrontierOf, faced
 from tests.api.served import served
+from tests.contract.session import Session, child, ended
 from tests.site.fixtures import OTHER_HOST, html, moved
 from tests.site.server import Page, TestWeb
 from tests.unit.control.filled import Filled, fill
@@ -76,7 +84,7 @@ def post_run(face: Face, seed: str, **settings: Any) -> dict[str, Any]:
 # --- starting a run -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("A-01", "A-02", "A-03", "N-12", "SC-01", "SC-02")
+@pytest.mark.requirement("A-01", "A-02", "A-03", "N-12", "SC-01", "SC-02", "K43")
 def test_a_run_is_created_with_the_documented_defaults(face: Face) -> None:
     answer = face.client.post("/crawl-runs", json={"seedUrl": "https://example.com/#top"})
     assert answer.status_code == 201
@@ -126,7 +134,7 @@ def test_settings_become_those_of_the_strict_profile() -> None:
     assert settings.scope.max_depth == 3
     assert settings.scope.include_documents
     assert settings.redirects.mode is RedirectMode.RECORD
-    assert settings.polite.floor_ms == 40 + 250
+    assert (settings.polite.floor_ms, settings.polite.pause_ms) == (40, 250)
     assert settings.fetch.total_timeout_ms == 1500
     assert settings.retry.max == 0
     assert settings.robots.mode == "ignore"
@@ -156,6 +164,28 @@ def test_allowed_hosts(tmp_path: Path, seed: str, overrides: dict[str, Any], hos
     catalog = fill(tmp_path).catalog
     crawl = catalog.create_crawl([seed], crawl_settings("strict", overrides), "mark")
     assert allowed_hosts(crawl) == hosts
+
+
+@pytest.mark.requirement("SC-01", "ST-01", "N-12")
+@pytest.mark.parametrize("sent", ["HTTPS://Example.COM:443/a?q#top", " example.com", "https://example.com/"])
+def test_the_seed_and_the_allowed_hosts_are_stored(face: Face, sent: str) -> None:
+    run = post_run(face, sent)
+    (stored,) = face.catalog.tables.read("SELECT seed_sent, allowed_hosts FROM crawls", {})
+    hosts = stored[1] if isinstance(stored[1], list) else json.loads(stored[1])
+    assert (stored[0], hosts) == (sent, ["example.com", "www.example.com"])
+    for shown in (
+        run,
+        face.client.get(f"/crawl-runs/{run['id']}").json(),
+        *face.client.get("/crawl-runs").json()["runs"],
+    ):
+        assert (shown["seed_url"], shown["allowed_hosts"]) == (sent, hosts)
+        assert shown["root_url"].startswith("https://example.com/")
+
+
+@pytest.mark.requirement("SC-01")
+def test_hosts_that_join_later_are_allowed_too(tmp_path: Path) -> None:
+    crawl = replace(fill(tmp_path).crawl, joined_hosts=("b.test",))
+    assert allowed_hosts(crawl) == ["a.test", "www.a.test", "b.test", "www.b.test"]
 
 
 BAD_RUNS: list[tuple[Any, str]] = [
@@ -242,6 +272,23 @@ def test_private_addresses_are_an_admins_where_the_operator_permits_them(
         assert client.post("/crawl-runs", json={"seedUrl": "http://127.0.0.1/"}).status_code == status
 
 
+@pytest.mark.requirement("A-15", "K06")
+@pytest.mark.parametrize("path", ["/crawl-runs", "/api/crawl/jobs"])
+@pytest.mark.parametrize(
+    ("permitted", "access", "way"),
+    [(False, Access.ADMIN, "NEPHILA_ALLOW_PRIVATE"), (True, Access.WRITE, "a token with access admin")],
+)
+def test_the_refusal_of_a_private_seed_names_a_way_that_these_apis_have(
+    tmp_path: Path, path: str, permitted: bool, access: Access, way: str
+) -> None:
+    body = {"seedUrl": "http://127.0.0.1/"} if path == "/crawl-runs" else {"seedUrls": ["http://127.0.0.1/"]}
+    with served("sqlite", tmp_path, allow_private=permitted) as api, api.client(api.token("some", access)) as client:
+        error = client.post(path, json=body).json()["error"]
+    message = error if isinstance(error, str) else error["message"]
+    assert "private address" in message and way in message
+    assert "--allow-private" not in message.replace("nephila serve --allow-private", "") and "fetch." not in message
+
+
 @pytest.mark.requirement("A-15")
 def test_a_store_that_is_away_is_said_in_the_documents_body(tmp_path: Path) -> None:
     def away() -> Store:
@@ -305,7 +352,8 @@ def test_a_row_has_its_lineage_and_its_http_metadata(filled: tuple[Face, Filled]
     assert by_name["gone"]["discovered_from_url_id"] == by_name[""]["id"]
     assert by_name["gone"]["raw_url"] == "http://a.test/gone#top"
     assert (by_name["gone"]["http_status"], by_name["gone"]["content_type"]) == (404, "text/html")
-    assert by_name["gone"]["visited_at"] == by_name["gone"]["updated_at"] == "2023-11-14T22:13:20.123Z"
+    assert by_name["gone"]["visited_at"] == "2023-11-14T22:13:20.123Z"
+    assert all(row["updated_at"] > "2024" for row in rows), "when the store was changed"
     assert by_name["moved"]["redirect_to"] == "http://a.test/x"
     assert (by_name["later"]["retry_count"], by_name["later"]["error_class"]) == (1, "timeout")
     assert {"claimed_at", "claimed_by_worker"} <= by_name[""].keys()
@@ -328,6 +376,28 @@ def test_export_as_json_and_csv(filled: tuple[Face, Filled]) -> None:
     assert (formula["raw_url"], formula["title"]) == ("'=cmd()", "'+1")
 
 
+@pytest.mark.requirement("A-08", "K44")
+@pytest.mark.parametrize(("limit", "cut"), [(5, True), (6, False), (7, False)])
+def test_an_export_that_is_cut_says_so(filled: tuple[Face, Filled], limit: int, cut: bool) -> None:
+    face, made = filled
+    with capture_logs() as lines:
+        answer = face.client.get(f"/crawl-runs/{made.crawl.id}/export?limit={limit}")
+    assert len(answer.json()) == min(limit, 6)
+    assert (answer.headers["X-Truncated"], answer.headers["X-Total-Count"]) == (str(cut).lower(), "6")
+    said = [line for line in lines if line["event"] == "export_truncated"]
+    assert [(line["crawl"], line["rows"], line["urls"]) for line in said] == [(made.crawl.id, limit, 6)] * cut
+    assert lines[-1:] == said[-1:] or not cut
+
+
+@pytest.mark.requirement("A-08")
+def test_a_robots_txt_is_no_row_of_an_export_and_does_not_cut_it(face: Face) -> None:
+    run = post_run(face, "https://example.com/")["id"]
+    crawl = face.catalog.crawl(run)
+    face.catalog.add_seeds(run, [child(crawl, "https://example.com/robots.txt", kind=Kind.ROBOTS)])
+    answer = face.client.get(f"/crawl-runs/{run}/export?limit=1")
+    assert (len(answer.json()), answer.headers["X-Truncated"]) == (1, "false")
+
+
 @pytest.mark.requirement("A-09", "A-14", "G-01")
 def test_graph_and_its_delta(filled: tuple[Face, Filled]) -> None:
     face, made = filled
@@ -338,9 +408,12 @@ def test_graph_and_its_delta(filled: tuple[Face, Filled]) -> None:
     short = face.client.get(f"{path}/graph?limit=2").json()
     assert (short["edges"], short["has_more"]) == (edges[:2], True)
     first = face.client.get(f"{path}/graph-delta?after_version=0&limit=4").json()
-    assert ([node["id"] for node in first["nodes"]], first["has_more"]) == ([row["id"] for row in rows[:4]], True)
     rest = face.client.get(f"{path}/graph-delta?after_version={first['version']}").json()
-    assert (first["edges"] + rest["edges"], rest["has_more"]) == (edges, False)
+    assert (len(first["nodes"]), first["has_more"], rest["has_more"]) == (4, True, False)
+    nodes = {node["id"]: node["status"] for node in first["nodes"] + rest["nodes"]}
+    assert nodes == {row["id"]: row["status"] for row in rows}
+    told = {edge["id"]: edge for edge in first["edges"] + rest["edges"]}  # one that was tried again comes again
+    assert [told[id] for id in sorted(told)] == edges
     nothing = face.client.get(f"{path}/graph-delta?after_version={rest['version']}").json()
     assert (nothing["nodes"], nothing["version"]) == ([], rest["version"])
 
@@ -397,9 +470,43 @@ def test_words_of_redirects(tmp_path: Path, status: int, reason: str, mode: Redi
 
 
 @pytest.mark.requirement("S-01", "S-02")
-def test_every_state_has_a_word_and_every_word_a_filter() -> None:
-    picked = {Word.HTTP_TERMINAL, Word.REDIRECT_FOLLOWED, Word.REDIRECT_OUT_OF_SCOPE}
-    assert set(FILTERS) == (set(Word) | {None}) - picked
+@pytest.mark.parametrize("mode", RedirectMode)
+def test_every_state_has_a_word_and_every_word_a_filter(mode: RedirectMode) -> None:
+    without = {word for word in Word if filter_of(word, mode) is None}
+    only_followed = {Word.REDIRECT_FOLLOWED, Word.REDIRECT_OUT_OF_SCOPE}
+    assert without == (only_followed if mode is RedirectMode.RECORD else set())
+    assert filter_of(None, mode) == UrlFilter(kind=Kind.PAGE)
+
+
+@pytest.mark.requirement("A-06", "S-01", "S-02")
+@pytest.mark.parametrize("follow", [True, False])
+def test_a_filter_by_word_lists_exactly_the_rows_of_that_word(face: Face, follow: bool) -> None:
+    run = post_run(face, "https://a.test/", followRedirects=follow)["id"]
+    crawl, session = face.catalog.crawl(run), Session(FrontierOf(face))
+    endings = {
+        "/": (UrlState.VISITED, 200, ""),
+        "/1": (UrlState.REDIRECTED, 301, "redirect_out_of_scope"),
+        "/2": (UrlState.REDIRECTED, 302, ""),
+        "/3": (UrlState.REDIRECTED, 307, "redirect_out_of_scope"),
+        "/4": (UrlState.REDIRECTED, 302, "redirect_loop"),
+        "/5": (UrlState.HTTP_ERROR, 410, "http_4xx"),
+        "/6": (UrlState.HTTP_ERROR, 304, ""),
+    }
+    session.flush(children=[child(crawl, f"https://a.test{path}") for path in endings])
+    session.load()
+    outcomes = []
+    for path, (state, status, reason) in endings.items():
+        outcome = ended(session.row(f"https://a.test{path}"), crawl, state=state, reason=reason)
+        assert outcome.page is not None
+        outcome.page.status = status
+        outcomes.append(outcome)
+    session.flush(outcomes=outcomes)
+    every = face.client.get(f"/crawl-runs/{run}/urls").json()["urls"]
+    counters = face.client.get(f"/crawl-runs/{run}").json()["counters"]
+    for word in Word:
+        page = face.client.get(f"/crawl-runs/{run}/urls?status={word}&sort=normalized_url").json()
+        assert page["urls"] == [row for row in every if row["status"] == word]
+        assert counters[word] == page["pagination"]["total"] == len(page["urls"])
 
 
 @pytest.mark.requirement("S-03")
@@ -424,17 +531,22 @@ def test_words_of_runs(tmp_path: Path, state: CrawlState, reason: str, word: str
 
 @pytest.mark.requirement("A-04")
 def test_polling_asks_the_store_once_a_second(tmp_path: Path) -> None:
-    made, watch = fill(tmp_path), Watch()
-    look = watch.look(made.catalog, made.crawl.id, 0.0)
-    assert watch.look(made.catalog, made.crawl.id, RECENT_MS - 1) is look
-    assert watch.look(made.catalog, made.crawl.id, RECENT_MS) is not look
-    assert [watch.pass_due(tick) for tick in (0.0, 1.0, RECENT_MS - 1, RECENT_MS, RECENT_MS + 1)] == [
-        True,
-        False,
-        False,
-        True,
-        False,
-    ]
+    made, clock, passes = fill(tmp_path), VirtualClock(), 0
+
+    def run_once() -> None:
+        nonlocal passes
+        passes += 1
+
+    store = SimpleNamespace(catalog=made.catalog, upkeep=SimpleNamespace(run_once=run_once))
+    watch = RunWatch(StorePool(lambda: store), clock)  # type: ignore[arg-type, return-value]
+    look = watch.look(made.crawl.id)
+    done = []
+    for advance in (0.0, 1.0, RECENT_MS - 2, 1.0, 1.0):
+        clock.advance(advance)
+        watch.maintain()
+        done.append(passes)
+        assert (watch.look(made.crawl.id) is look) is (clock.tick_ms() < RECENT_MS)
+    assert done == [1, 1, 1, 2, 2]
 
 
 @pytest.mark.requirement("A-04", "C-02")
@@ -524,6 +636,31 @@ def test_a_run_from_start_to_end(face: Face, web: TestWeb) -> None:
     parents = {row["id"]: row["discovered_from_url_id"] for row in exported if row["discovered_from_url_id"]}
     assert {edge["id"]: edge["discovered_from_url_id"] for edge in edges} == parents
     assert not [hit for hit in web.hits() if hit.path == "/robots.txt" or hit.host == OTHER_HOST]
+
+
+@pytest.mark.requirement("P-15", "A-02")
+def test_a_run_pauses_after_each_request_and_the_gap_of_its_host_stays(face: Face, web: TestWeb) -> None:
+    web.add({"127.0.0.1": {"/": html("/a", "/b", "/c"), "/a": html(), "/b": html(), "/c": html()}})
+    run = post_run(face, web.url("/"), demoDelayMs=400)
+    assert run["run_config"].items() >= {"demoDelayMs": 400, "minGapPerHostMs": 40}.items()
+    face.crawl(run["id"])
+    starts = sorted(hit.started for hit in web.hits())
+    assert len(starts) == 4
+    assert min(later - earlier for earlier, later in pairwise(starts)) > 0.2, "40 ms is the gap of the host"
+    clock = face.catalog.host("127.0.0.1")
+    assert clock is not None and clock.delay_ms == 40
+
+
+@pytest.mark.requirement("A-06")
+def test_urls_are_sorted_by_their_last_change(face: Face, web: TestWeb) -> None:
+    web.add({"127.0.0.1": {"/": html("/a", "/b"), "/a": html("/c"), "/b": Page(status=404), "/c": html()}})
+    run = post_run(face, web.url("/"), maxDepth=1)["id"]
+    face.crawl(run)
+    path = f"/crawl-runs/{run}/urls?sort=updated_at"
+    rows = face.client.get(path).json()["urls"]
+    times = [row["updated_at"] for row in rows]
+    assert times == sorted(times) and all(row["updated_at"] >= row["visited_at"] for row in rows)
+    assert face.client.get(f"{path}&order=desc").json()["urls"] == rows[::-1]
 
 
 @pytest.mark.requirement("A-02", "SC-04", "R-04", "R-10")

@@ -12,17 +12,19 @@ import structlog
 
 from nephila import log, metrics, wiring
 from nephila.api.routes.health import CRAWLS_SHOWN_MAX, LOOK_MS, Gauges, Readiness, summed
-from nephila.api.services import Store, StorePool
+from nephila.api.services import OpenStore, StorePool
 from nephila.clock import VirtualClock
 from nephila.control import crawls
 from nephila.control.access import make_token
 from nephila.errors import StoreUnavailable
-from nephila.frontier.operators import Access
+from nephila.frontier.tokens import Access
 from nephila.metrics import Meter, Place
 from nephila.profiles import crawl_settings
 from nephila.settings import LogFormat, LogLevel
 from tests import postgres
 from tests.api.live_server import LiveServer, live_server, settings_of
+from tests.api.served import Workers, served
+from tests.patience import PATIENCE_SECONDS
 
 LONG_AGO = 0
 
@@ -34,19 +36,29 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LiveServe
         yield stack.enter_context(live_server(settings_of(data=tmp_path, store=store)))
 
 
-def no_store() -> Store:
+def no_store() -> OpenStore:
     raise StoreUnavailable("the database does not answer")
 
 
 # --- health
 
 
-@pytest.mark.requirement("A-11", "A-28")
+@pytest.mark.requirement("A-11", "A-28", "K39")
 @pytest.mark.parametrize("path", ["/health", "/livez", "/readyz"])
 def test_health_needs_no_token(server: LiveServer, path: str) -> None:
-    make_token(server.store.rulebook, "admin", Access.ADMIN)
+    make_token(server.store.tokens, "admin", Access.ADMIN)
     answer = server.get(path)
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+
+
+def test_upkeep_that_fails_is_not_ready(tmp_path: Path) -> None:
+    with served("sqlite", tmp_path) as api, api.client() as client:
+        crew = api.services.crew
+        assert isinstance(crew, Workers) and client.get("/readyz").status_code == 200
+        crew.trouble = "a fault of ours"
+        answer = client.get("/readyz")
+        assert (answer.status_code, answer.json()["error"]["message"]) == (503, "a fault of ours")
+        assert client.get("/livez").status_code == 200
 
 
 @pytest.mark.requirement("A-28")
@@ -68,7 +80,7 @@ async def test_without_its_store_it_lives_but_is_not_ready(tmp_path: Path) -> No
 
 
 async def until_status(server: LiveServer, status: int) -> dict[str, dict[str, str]]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             answer = await asyncio.to_thread(server.get, "/readyz")
             if answer.status_code == status:
@@ -80,7 +92,7 @@ async def until_status(server: LiveServer, status: int) -> dict[str, dict[str, s
 def test_readiness_asks_the_store_once_a_second(clock: VirtualClock) -> None:
     asked = 0
 
-    def counting() -> Store:
+    def counting() -> OpenStore:
         nonlocal asked
         asked += 1
         return no_store()
@@ -133,7 +145,7 @@ def test_metrics_tell_what_is_in_the_store(server: LiveServer) -> None:
 
 def test_metrics_need_a_token_unless_they_are_public(tmp_path: Path) -> None:
     with live_server(settings_of(data=tmp_path)) as server:
-        _, secret = make_token(server.store.rulebook, "prometheus", Access.READ)
+        _, secret = make_token(server.store.tokens, "prometheus", Access.READ)
         assert server.get("/metrics").status_code == 401
         assert server.get("/metrics", Authorization="Bearer nph_wrong").status_code == 401
         assert server.get("/metrics", Authorization=f"Bearer {secret}").status_code == 200

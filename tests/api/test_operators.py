@@ -1,11 +1,14 @@
 """What operators decide through the API: blocks, host rules, the floor, local workers, tokens."""
 
+from pathlib import Path
+
 import httpx
 import pytest
 
-from nephila.frontier.operators import Access
+from nephila.frontier.tokens import Access
 from nephila.models import CrawlState
-from tests.api.served import V1, Served
+from tests.api.faced import Face
+from tests.api.served import KINDS, V1, Served, served
 
 
 @pytest.mark.requirement("SC-11", "AD-04", "AD-10")
@@ -47,8 +50,10 @@ def test_the_floor_of_all_delays_is_set(api: Served, client: httpx.Client) -> No
 def test_local_workers_are_added_and_removed(api: Served, client: httpx.Client) -> None:
     assert client.put(f"{V1}/workers/local", json={"count": 3}).json()["local"] == 3
     assert api.services.crew is not None and api.services.crew.size == 3
-    api.services.crew = None
-    assert client.put(f"{V1}/workers/local", json={"count": 1}).status_code == 409
+
+
+def test_a_server_without_workers_of_its_own_cannot_add_any(bare: Face) -> None:
+    assert bare.client.put(f"{V1}/workers/local", json={"count": 1}).status_code == 409
 
 
 def test_a_token_is_shown_once_and_ends_when_it_is_revoked(api: Served, client: httpx.Client) -> None:
@@ -78,11 +83,13 @@ def test_a_caller_learns_who_he_is(api: Served, client: httpx.Client) -> None:
     assert client.get(f"{V1}/me").status_code == 401
 
 
-def test_a_token_has_only_so_many_crawls_under_way(api: Served) -> None:
-    api.services.quota._crawls_max = 2
-    secret = api.token("writer", Access.WRITE)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_token_has_only_so_many_crawls_under_way(kind: str, tmp_path: Path) -> None:
     body = {"seeds": ["https://example.com/"]}
-    with api.client(secret) as writer:
+    with (
+        served(kind, tmp_path, token_crawls_max=2) as api,
+        api.client(api.token("writer", Access.WRITE)) as writer,
+    ):
         ids = [writer.post(f"{V1}/crawls", json=body).json()["id"] for _ in range(2)]
         refused = writer.post(f"{V1}/crawls", json=body)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")

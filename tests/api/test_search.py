@@ -1,5 +1,6 @@
 """GET /api/v1/search over a filled index."""
 
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
@@ -7,7 +8,7 @@ import httpx
 import pytest
 
 from nephila.clock import SystemClock
-from nephila.control.indexing import Indexer
+from nephila.wiring import new_follower
 from tests.api.served import V1, Served
 
 PATH = f"{V1}/search"
@@ -16,9 +17,10 @@ PATH = f"{V1}/search"
 @pytest.fixture
 def indexed(api: Served) -> Served:
     store = api.store
-    indexer = Indexer(store.catalog, store.index, api.settings.archive_folder, SystemClock())
-    while indexer.step():
-        pass
+    follower = new_follower(store, SystemClock())
+    with closing(follower):
+        while follower.step():
+            pass
     return api
 
 

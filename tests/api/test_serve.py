@@ -12,19 +12,18 @@ import pytest
 
 from tests import postgres
 from tests.api.served import KINDS, V1
-from tests.command import WAIT_SECONDS, Command, children_of, until
+from tests.command import Command, children_of
+from tests.patience import PATIENCE_SECONDS, until
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 
 QUICK = {"fetch.allow_private": True, "polite.floor_ms": 0, "polite.adaptive": False, "retry.max": 0}
+QUICK |= {"sitemaps.mode": "off"}  # requests are counted
 
 
 @pytest.fixture(params=KINDS)
 def nephila(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Command]:
-    if request.param == "sqlite":
-        yield Command(tmp_path / "data", None)
-        return
-    with postgres.database() as url:
-        yield Command(tmp_path / "data", url)
+    with postgres.command(request.param, tmp_path / "data") as made:
+        yield made
 
 
 @pytest.mark.requirement("A-29", "A-44", "G-02", "AD-08", "RC-05", "RC-06")
@@ -35,8 +34,9 @@ def test_it_crawls_and_drains(nephila: Command, web: TestWeb) -> None:
     root = f"http://{DEFAULT_HOST}:{web.port}/"
     with (
         nephila.serving("--workers", "1") as (process, url),
-        httpx.Client(base_url=url, timeout=WAIT_SECONDS) as client,
+        httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client,
     ):
+        until(lambda: any(worker["alive"] for worker in client.get(f"{V1}/workers").json()["workers"]))
         missing = client.post(f"{V1}/crawls", json={"url": f"{root}nowhere", "depth": 1, "settings": QUICK})
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
         made = client.post(f"{V1}/crawls", params={"wait": 20}, json={"seeds": [root], "settings": QUICK}).json()
@@ -51,11 +51,11 @@ def test_it_crawls_and_drains(nephila: Command, web: TestWeb) -> None:
         workers = children_of(process.pid)
         assert workers
         process.send_signal(signal.SIGTERM)
-        assert process.wait(WAIT_SECONDS) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         assert [pid for pid in workers if Path(f"/proc/{pid}").exists()] == []
     with (
         nephila.serving("--workers", "1") as (process, url),
-        httpx.Client(base_url=url, timeout=WAIT_SECONDS) as client,
+        httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client,
     ):
         done = until(lambda: _over(client.get(f"{V1}/crawls/{crawl}").json()))
         assert (done["status"], done["states"]["visited"]) == ("completed", 121)
@@ -65,7 +65,7 @@ def test_it_crawls_and_drains(nephila: Command, web: TestWeb) -> None:
         assert sum(source == root_id for source, _ in graph["edges"]) == 120
         assert {tuple(edge) for edge in tree["edges"]} <= {tuple(edge) for edge in graph["edges"]}
         process.send_signal(signal.SIGINT)
-        assert process.wait(WAIT_SECONDS) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def _over(crawl: dict[str, Any]) -> dict[str, Any] | None:
@@ -79,7 +79,7 @@ def test_tokens_are_made_listed_and_revoked(nephila: Command) -> None:
     listed = json.loads(nephila("token", "list", "--json")[1])["tokens"]
     assert [(token["name"], token["access"], token["revoked_at"]) for token in listed] == [("robot", "admin", None)]
     assert out.strip() not in nephila("token", "list")[1]
-    with nephila.serving("--workers", "0") as (_, url), httpx.Client(base_url=url) as client:
+    with nephila.serving("--workers", "0") as (_, url), httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client:
         assert client.get(f"{V1}/crawls").status_code == 401
         headers = {"Authorization": f"Bearer {out.strip()}"}
         assert client.get(f"{V1}/crawls", headers=headers).status_code == 200

@@ -5,7 +5,7 @@ import pytest
 
 from nephila.api.tickets import GOOD_MS, Tickets
 from nephila.clock import VirtualClock
-from nephila.frontier.operators import Access
+from nephila.frontier.tokens import Access
 from tests.api.served import V1, Served
 from tests.unit.control.filled import PAGE
 

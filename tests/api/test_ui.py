@@ -14,8 +14,9 @@ from nephila.api import ui
 from nephila.api.app import create_app
 from nephila.api.ui import HEADERS, NOT_BUILT, Interface, accepted_encodings, read_files
 from nephila.errors import UsageError
-from nephila.frontier.operators import Access
+from nephila.frontier.tokens import Access
 from tests.api.served import Served, served
+from tests.patience import PATIENCE_SECONDS
 
 SCRIPT, STYLE, FONT = "assets/app-1a2b.js", "assets/app-3c4d.css", "assets/mono-5e6f.woff2"
 INDEX = b"<!doctype html><title>built</title>"
@@ -44,7 +45,10 @@ def folder(tmp_path: Path) -> Path:
 @contextmanager
 def serving(tmp_path: Path, folder: Path) -> Iterator[tuple[Served, httpx.Client]]:
     plain = {"Accept-Encoding": "identity"}
-    with served("sqlite", tmp_path, ui_folder=folder) as api, httpx.Client(base_url=api.url, headers=plain) as client:
+    with (
+        served("sqlite", tmp_path, ui_folder=folder) as api,
+        httpx.Client(base_url=api.url, headers=plain, timeout=PATIENCE_SECONDS) as client,
+    ):
         yield api, client
 
 
@@ -174,7 +178,7 @@ def test_nothing_else_can_be_had(client: httpx.Client) -> None:
 
 def raw(url: str, path: str) -> tuple[int, bytes]:
     place = urlsplit(url)
-    with socket.create_connection((place.hostname or "", place.port or 0), 10) as connection:
+    with socket.create_connection((place.hostname or "", place.port or 0), PATIENCE_SECONDS) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")

@@ -1,14 +1,16 @@
 """The documents name what exists, and the tables of commands and targets are those of the code."""
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 import typer.main
 
-from nephila.cli.app import app
-from tests.architecture.sources import ROOT, SRC, product
+from nephila.api.faces.run_records import ENVIRONMENT
+from nephila.cli.app import command_line
+from nephila.profiles import VARIABLES
+from nephila.settings import ALIASES
+from tests.architecture.sources import ROOT, SRC, constants, members, product
 
 README, ARCHITECTURE = ROOT / "README.md", ROOT / "ARCHITECTURE.md"
 DECISIONS = ROOT / "docs" / "decisions"
@@ -35,40 +37,6 @@ def exists(name: str, document: Path) -> bool:
     return any((place / name).exists() for place in (ROOT, SRC, document.parent))
 
 
-def members() -> dict[str, set[str]]:
-    """Methods, properties and fields of every class of the product."""
-    found: dict[str, set[str]] = {}
-    for module in product():
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, set()).update(_members(node))
-    return found
-
-
-def _members(node: ast.ClassDef) -> set[str]:
-    names: set[str] = set()
-    for part in node.body:
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
-            names.add(part.name)
-        elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            names.add(part.target.id)
-        elif isinstance(part, ast.Assign):
-            names.update(target.id for target in part.targets if isinstance(target, ast.Name))
-    return names
-
-
-def constants(path: Path) -> set[str]:
-    """Names that a module assigns at its top."""
-    found: set[str] = set()
-    for node in ast.parse(path.read_text()).body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        for target in targets:
-            found.update(name.id for name in ast.walk(target) if isinstance(name, ast.Name))
-    return found
-
-
 @documents
 def test_every_path_exists(path: Path) -> None:
     named = {name for name in quoted(path) if PATH.fullmatch(name)} - NOT_HERE
@@ -89,6 +57,12 @@ def test_every_member_exists(path: Path) -> None:
     assert [f"{owner}.{name}" for owner, name in pairs if name not in known.get(owner, ())] == []
 
 
+def variables() -> set[str]:
+    """The variables of the environment that the documents name."""
+    ours = {alias for aliases in ALIASES.values() for alias in aliases}
+    return ours | {variable.name for variable in VARIABLES} | set(ENVIRONMENT.values())
+
+
 @documents
 def test_every_constant_exists(path: Path) -> None:
     known = {name for module in product() for name in constants(module.path)} | constants(
@@ -96,7 +70,7 @@ def test_every_constant_exists(path: Path) -> None:
     )
     named = {
         name for name in quoted(path) if CONSTANT.fullmatch(name) and not name.startswith(("NEPHILA_", "CRAWLER_"))
-    }
+    } - variables()
     assert sorted(named - known) == []
 
 
@@ -111,7 +85,42 @@ def test_the_limits_are_where_the_table_says() -> None:
 def test_the_table_of_commands_is_that_of_the_help() -> None:
     table = README.read_text().partition("<!-- begin commands -->")[2].partition("<!-- end commands -->")[0]
     documented = re.findall(r"^\| `nephila (\w+)", table, re.MULTILINE)
-    assert documented == list(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    assert documented == list(typer.main.get_command(command_line()).commands)  # type: ignore[attr-defined]
+
+
+def options_of(verb: str) -> set[str]:
+    command = typer.main.get_command(command_line()).commands[verb]  # type: ignore[attr-defined]
+    deeper = list(getattr(command, "commands", {}).values())  # of `token`
+    return {"--help", *(flag for each in (command, *deeper) for option in each.params for flag in option.opts)}
+
+
+def options_named(text: str) -> set[tuple[str, str]]:
+    """Verbs and options of commands in examples and in quotes: `nephila export 1 --output x`, or `export --output`."""
+    verbs = "|".join(typer.main.get_command(command_line()).commands)  # type: ignore[attr-defined]
+    quotes = [f"nephila {found}" for found in re.findall(rf"`((?:{verbs}) --[^`]*)`", text)]
+    commands = re.findall(rf"nephila ({verbs})\b([^`\n|;]*)", "\n".join([text, *quotes]))
+    return {(verb, flag) for verb, rest in commands for flag in re.findall(r"(?<!\S)--[a-z][a-z-]*", rest)}
+
+
+@documents
+def test_every_option_of_a_command_exists(path: Path) -> None:
+    text = re.sub(r"(?<!\S)#.*", "", path.read_text())  # what stands behind an example
+    assert sorted(f"{verb} {flag}" for verb, flag in options_named(text) if flag not in options_of(verb)) == []
+
+
+def test_options_are_found_where_documents_name_them() -> None:
+    text = "`show`, `export --body` or `nephila crawl URL --delay 1`\n$ nephila serve --port 3000 & sleep --x"
+    assert options_named(text) >= {("export", "--body"), ("crawl", "--delay"), ("serve", "--port")}
+    assert "--body" not in options_of("export") and "--delay" in options_of("crawl")
+
+
+@pytest.mark.requirement("O-14")
+def test_the_page_on_politeness_names_the_hook_of_robots_txt() -> None:
+    page = (ROOT / "docs" / "politeness.md").read_text()
+    robots = page.partition("\n## robots.txt\n")[2].partition("\n## ")[0]
+    assert {"RobotsGate", "crawl_delay_ms", "delay_ms"} <= set(QUOTED.findall(robots))
+    assert {"policy/robots_gate.py", "policy/politeness.py"} <= set(QUOTED.findall(robots))
+    assert "(politeness.md)" in (ROOT / "docs" / "README.md").read_text()
 
 
 def test_the_table_of_targets_is_that_of_make_help() -> None:

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from nephila.frontier.statements import statements
+from nephila.cli.app import VERBS as COMMANDS
+from nephila.frontier.rows import BROKEN
+from nephila.frontier.statements import SHARED, statements
 from tests.architecture.sources import ROOT, SRC, Module, product
 
 DATABASES = ("sqlite", "postgres")
+VERBS = ("rows", "row", "value", "change")  # of frontier.tables.Tables
 # Run as programs, so no import leads to them.
 ENTRY_POINTS = {
     "nephila": "the package itself",
@@ -65,6 +68,7 @@ def test_only_wiring_names_a_backend(database: str) -> None:
 def test_every_module_is_imported_by_another() -> None:
     imported = {name for module in product() for name in module.imports() if name != module.name}
     packages = {module.name for module in product() if module.path.name == "__init__.py"}
+    imported |= {f"nephila.cli.{verb}" for verb in COMMANDS}  # by the command line, when they are asked for
     dead = {module.name for module in product()} - imported - packages - ENTRY_POINTS.keys()
     assert dead == set()
 
@@ -109,12 +113,26 @@ def used_statements(module: Module, names: dict[str, str]) -> Iterator[tuple[str
             yield names[node.value.id], str(node.slice.value)
 
 
+def names_by_verb(module: Module) -> Iterator[str]:
+    """What a module asks `Tables` for: the first argument of a verb, or an item of `sql`."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=verb), args=[ast.Constant(value=name)]) if verb in VERBS:
+                yield str(name)
+            case ast.Subscript(value=ast.Attribute(attr="sql") | ast.Name(id="sql"), slice=ast.Constant(value=name)):
+                yield str(name)
+
+
 @pytest.mark.parametrize("database", DATABASES)
 def test_every_statement_is_used_and_exists(database: str) -> None:
-    modules = [module for module in product() if module.name.startswith(f"nephila.frontier.{database}")]
-    dicts = statement_dicts(modules)
-    used = {pair for module in modules for pair in used_statements(module, names_in(module, dicts))}
+    own = [module for module in product() if module.name.startswith(f"nephila.frontier.{database}")]
+    both = [module for module in product() if module.name.rpartition(".")[0] == "nephila.frontier"]
+    dicts = statement_dicts(own)
     files = [path.stem for path in (SRC / "frontier" / "sql" / database).glob("*.sql") if not path.stem.isdigit()]
     written = {(file, name) for file in files for name in statements(database, file)}
+    file_of = {name: file for file in SHARED for name in statements(database, file)}
+    used = {pair for module in own for pair in used_statements(module, names_in(module, dicts))}
+    used |= {(file_of.get(name, "none"), name) for module in (*own, *both) for name in names_by_verb(module)}
+    used |= {("checks", name) for name in statements(database, "checks") if name in BROKEN}  # all are run
     assert sorted(written - used) == []
     assert sorted(used - written) == []

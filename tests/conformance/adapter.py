@@ -9,7 +9,8 @@ _strict = Normalizer(crawl_settings("strict").norm)
 
 def robots_allowed(robots: bytes, product_token: str, url: str) -> bool:
     # match, not judge: three reference cases ask what the rules say of /robots.txt itself, which we always allow.
-    return parse_robots(robots).rules_for(product_token).match(url).ok
+    rule = parse_robots(robots).rules_for(product_token).match(url)
+    return rule is None or rule.allow
 
 
 def url_parse(text: str, base: str | None) -> str | None:
@@ -32,3 +33,12 @@ def ssrf_allowed(url: str) -> bool:
     from nephila.fetch.guard import judge_url
 
     return judge_url(url).ok
+
+
+def sitemap(data: bytes, content_type: str | None, url: str) -> tuple[str, list[str]]:
+    from nephila.extract.encoding import charset_of
+    from nephila.extract.sitemap import SitemapFile
+
+    file = SitemapFile(data, charset_of(content_type))
+    found = [parse(entry.loc, url) or "" for entries in file for entry in entries]
+    return str(file.format), found

@@ -10,11 +10,21 @@ import apsw
 import psycopg
 
 from nephila.clock import VirtualClock
-from nephila.frontier.operators import Rulebook
-from nephila.frontier.postgres import Database as PostgresDatabase
-from nephila.frontier.postgres import PostgresCatalog, PostgresFrontier, PostgresRulebook, PostgresUpkeep
-from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteRulebook, SqliteUpkeep
-from nephila.frontier.store import Catalog, Frontier, Upkeep
+from nephila.derived.ledger import Ledger
+from nephila.derived.postgres_ledger import PostgresLedger
+from nephila.derived.sqlite_ledger import SqliteLedger
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.postgres import (
+    PostgresCatalog,
+    PostgresDatabase,
+    PostgresFrontier,
+    PostgresUpkeep,
+)
+from nephila.frontier.rulebook import Rulebook
+from nephila.frontier.sqlite import SqliteCatalog, SqliteDatabase, SqliteFrontier, SqliteUpkeep
+from nephila.frontier.store import Frontier
+from nephila.frontier.tokens import Tokens
+from nephila.frontier.upkeep import Upkeep
 from nephila.search.index import SearchIndex
 from nephila.search.postgres_fts import PostgresIndex
 from nephila.search.sqlite_fts import SqliteIndex
@@ -29,10 +39,12 @@ class Backend(Protocol):
     def catalog(self) -> Catalog: ...
     def upkeep(self) -> Upkeep: ...
     def rulebook(self) -> Rulebook: ...
+    def tokens(self) -> Tokens: ...
     def frontier(self) -> Frontier: ...
     def index(self) -> SearchIndex: ...
+    def ledger(self) -> Ledger: ...
     def kill(self, frontier: Frontier) -> None:
-        """The sudden death of a session's process; its connection lives on, as if it had only seemed dead."""
+        """Make a session look as if its process had died; its connection lives on, so it can still try to write."""
 
     def full_disk(self, frontier: Frontier, after: int) -> AbstractContextManager[None]:
         """A context in which the store has no space from its `after`th statement on."""
@@ -44,11 +56,11 @@ class SqliteBackend:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clock = VirtualClock()
-        self._open: list[Database] = []
-        self._indexes: list[SqliteIndex] = []
+        self._open: list[SqliteDatabase] = []
+        self._indexes: list[SqliteIndex | SqliteLedger] = []
 
-    def database(self) -> Database:
-        database = Database(self.folder, self.clock)
+    def database(self) -> SqliteDatabase:
+        database = SqliteDatabase(self.folder, self.clock)
         self._open.append(database)
         return database
 
@@ -58,8 +70,11 @@ class SqliteBackend:
     def upkeep(self) -> SqliteUpkeep:
         return SqliteUpkeep(self.database())
 
-    def rulebook(self) -> SqliteRulebook:
-        return SqliteRulebook(self.database())
+    def rulebook(self) -> Rulebook:
+        return Rulebook(self.database())
+
+    def tokens(self) -> Tokens:
+        return Tokens(self.database())
 
     def frontier(self) -> SqliteFrontier:
         return SqliteFrontier(self.database())
@@ -68,6 +83,11 @@ class SqliteBackend:
         index = SqliteIndex(self.folder)
         self._indexes.append(index)
         return index
+
+    def ledger(self) -> SqliteLedger:
+        ledger = SqliteLedger(self.folder)
+        self._indexes.append(ledger)
+        return ledger
 
     def kill(self, frontier: Frontier) -> None:
         assert isinstance(frontier, SqliteFrontier)
@@ -97,7 +117,7 @@ class SqliteBackend:
 
 
 class PostgresBackend:
-    """Its leases outlast every leap of the virtual clock: a session ends when `kill` says so."""
+    """PostgreSQL with leases that outlast every leap of the virtual clock: only `kill` ends a session."""
 
     LEASE_MS = 10**12
 
@@ -117,14 +137,20 @@ class PostgresBackend:
     def upkeep(self) -> PostgresUpkeep:
         return PostgresUpkeep(self.database())
 
-    def rulebook(self) -> PostgresRulebook:
-        return PostgresRulebook(self.database())
+    def rulebook(self) -> Rulebook:
+        return Rulebook(self.database())
+
+    def tokens(self) -> Tokens:
+        return Tokens(self.database())
 
     def frontier(self) -> PostgresFrontier:
         return PostgresFrontier(self.database())
 
     def index(self) -> PostgresIndex:
         return PostgresIndex(self.database())
+
+    def ledger(self) -> PostgresLedger:
+        return PostgresLedger(self.database())
 
     def kill(self, frontier: Frontier) -> None:
         assert isinstance(frontier, PostgresFrontier)

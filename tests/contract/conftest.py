@@ -5,16 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from nephila.frontier.store import Catalog, Upkeep
+from nephila.derived.ledger import Ledger
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.upkeep import Upkeep
 from nephila.search.index import SearchIndex
-from tests import postgres
 from tests.contract.backend import BACKENDS, Backend
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _servers() -> Iterator[None]:
-    yield
-    postgres.stop_servers()
 
 
 @pytest.fixture(params=BACKENDS)
@@ -37,3 +32,8 @@ def upkeep(backend: Backend) -> Upkeep:
 @pytest.fixture
 def index(backend: Backend) -> SearchIndex:
     return backend.index()
+
+
+@pytest.fixture
+def ledger(backend: Backend) -> Ledger:
+    return backend.ledger()

@@ -1,26 +1,15 @@
-"""A worker without a network: it holds what the store hands it, and says what the test tells it to say."""
+"""A worker without a network: it holds what the store hands it, and reports the outcomes that the test gives it."""
 
 from collections.abc import Iterable
+from typing import Protocol
 
-from nephila.frontier.store import (
-    Batch,
-    Catalog,
-    Crawl,
-    Flushed,
-    Outcome,
-    Refill,
-    Release,
-    Row,
-    UrlFilter,
-    UrlRow,
-    Window,
-    WorkerInfo,
-)
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.records import UrlFilter, UrlRow
+from nephila.frontier.store import Batch, Crawl, Flushed, Frontier, Outcome, Refill, Release, Row, Window, WorkerInfo
 from nephila.models import PARTITIONS, Child, Kind, PageRecord, UrlState
 from nephila.policy.balance import Lease
 from nephila.profiles import crawl_settings
-from nephila.urls.identity import host_of, partition_of, url_key
-from tests.contract.backend import Backend
+from nephila.urls.identity import host_of, partition_of, requisite_key, url_key
 
 DRAIN_FLUSHES_MAX = 500
 EVERYTHING = 100_000
@@ -29,7 +18,8 @@ EVERYTHING = 100_000
 def child(
     crawl: Crawl, url: str, *, depth: int = 0, priority: int = 0, parent: int | None = None, kind: Kind = Kind.PAGE
 ) -> Child:
-    return Child(crawl.id, host_of(url), url_key(url), url, depth, priority, parent, raw=url, kind=kind)
+    key = requisite_key(url) if kind is Kind.REQUISITE else url_key(url)
+    return Child(crawl.id, host_of(url), key, url, depth, priority, parent, raw=url, kind=kind)
 
 
 def seeded(catalog: Catalog, *urls: str, finished: bool = True, mark: str = "", **settings: object) -> Crawl:
@@ -52,7 +42,7 @@ def ended(
 
 
 def hosts_in(parts: Iterable[int], count: int = 1) -> list[str]:
-    """Hosts whose partitions are among these."""
+    """Names of `count` hosts whose partition is one of these."""
     wanted = set(parts)
     names = (f"h{number}.test" for number in range(100 * PARTITIONS))
     found = [name for name in names if partition_of(name) in wanted]
@@ -69,8 +59,12 @@ def states(catalog: Catalog, crawl: Crawl) -> dict[str, UrlState]:
     return {url: row.state for url, row in all_urls(catalog, crawl).items()}
 
 
+class Frontiers(Protocol):
+    def frontier(self) -> Frontier: ...
+
+
 class Session:
-    def __init__(self, backend: Backend, name: str = "worker", *, lease: bool = True) -> None:
+    def __init__(self, backend: Frontiers, name: str = "worker", *, lease: bool = True) -> None:
         self.frontier = backend.frontier()
         self.id = self.frontier.join(WorkerInfo(name, 1, "test"))
         self.seq = 0
@@ -107,7 +101,7 @@ class Session:
         return answer
 
     def load(self, queues: int = 1000, window: int = 100, **content: object) -> list[Row]:
-        """The rows of queues that were not held before."""
+        """Load queues that are due and not held yet; their rows."""
         answer = self.flush(new_queues=queues, window=window, **content)
         return [row for window in answer.windows for row in window.rows]
 
@@ -124,7 +118,7 @@ class Session:
         return [Release(queue, in_ms, 0) for queue in self.held]
 
     def drain(self, crawl: Crawl, state: UrlState = UrlState.VISITED) -> int:
-        """Visit everything that is due; how many rows that were."""
+        """Visit all rows that are due; how many they were."""
         count = 0
         for _ in range(DRAIN_FLUSHES_MAX):
             refills = [Refill(window.queue, 100) for window in self.held.values()]

@@ -1,46 +1,57 @@
 """What the command line and the API read: listings, the trail of a URL, deletion."""
 
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
-import nephila.frontier.listing
-import nephila.frontier.postgres.catalog
+import nephila.frontier.changes
+import nephila.frontier.host_lists
+import nephila.frontier.listings
 import nephila.frontier.rows
-import nephila.frontier.sqlite.catalog
-from nephila.errors import UsageError
+from nephila.archive.folder import FolderArchive
+from nephila.clock import SystemClock
+from nephila.control.upkeep import Duty
+from nephila.errors import DiskFull, UsageError
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.records import CURRENT_MAX, KnownHost, RedirectEnd, UrlFilter, UrlPage, UrlRow, UrlSort
 from nephila.frontier.store import (
-    CURRENT_MAX,
     ERRORS_KEPT,
     ERRORS_PER_FLUSH,
     FORGET_EVERY_MS,
     KEYS_KEPT_MS,
-    Catalog,
     Crawl,
     ErrorNote,
     HostClock,
-    KnownHost,
     Outcome,
+    RefusedLink,
     Retry,
     RobotsRecord,
-    Upkeep,
-    UrlFilter,
-    UrlPage,
-    UrlRow,
-    UrlSort,
+    Row,
     Vitals,
+    Window,
 )
-from nephila.models import ArchivePlace, CrawlState, Kind, PageRecord, Timing, UrlState
+from nephila.frontier.upkeep import Upkeep
+from nephila.models import STATE_CODES, ArchivePlace, CrawlState, Kind, PageRecord, Timing, UrlState
 from nephila.policy.politeness import Pace
 from nephila.profiles import crawl_settings
 from tests.contract.backend import Backend, PostgresBackend
 from tests.contract.session import Session, all_urls, child, ended, seeded, states
+from tests.patience import until
+from tests.unit.archive.judges import complaints
 
 BOUNDED = (
-    nephila.frontier.listing,
     nephila.frontier.rows,
-    nephila.frontier.sqlite.catalog,
-    nephila.frontier.postgres.catalog,
+    nephila.frontier.listings,
+    nephila.frontier.host_lists,
+    nephila.frontier.changes,
 )
 
 A, B = "http://a.test/", "http://b.test/"
@@ -141,7 +152,7 @@ def test_listings_page_by_id_and_filter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`few`: what can be sorted, so that both ways through the indexes are gone; then in steps of two rows."""
-    bound(monkeypatch, "SORTED_ROWS_MAX", few)
+    monkeypatch.setattr(type(catalog), "sorted_rows_max", few)
     assert sorted(pages(catalog, mixed, where, limit, descending=descending)) == expected
     assert sorted(bounded_pages(catalog, mixed, where, limit, descending=descending)) == expected
     bound(monkeypatch, "SCAN_ROWS_MAX", 2)
@@ -189,6 +200,30 @@ def test_small_crawls_are_sorted(
     assert sorted(shown) == expected
 
 
+PLACES: dict[UrlSort, Callable[[UrlRow], object]] = {
+    UrlSort.STATE: lambda row: STATE_CODES[UrlState.QUEUED if row.state is UrlState.IN_PROGRESS else row.state],
+    UrlSort.REASON: lambda row: row.reason,
+    UrlSort.TITLE: lambda row: row.title or "",
+    UrlSort.CONTENT_TYPE: lambda row: row.content_type or "",
+    UrlSort.RETRIES: lambda row: row.retries,
+}
+
+
+@pytest.mark.parametrize("sort", PLACES)
+@pytest.mark.parametrize("descending", [False, True])
+def test_urls_are_sorted_by_words_and_retries_over_all_pages(
+    catalog: Catalog, mixed: Crawl, sort: UrlSort, descending: bool
+) -> None:
+    rows = [
+        row
+        for offset in range(0, 15, 5)
+        for row in catalog.sorted_urls(mixed.id, UrlFilter(), sort, descending=descending, limit=5, offset=offset)
+    ]
+    assert sorted(row.url for row in rows) == SORTED
+    places = [(PLACES[sort](row), row.id) for row in rows]
+    assert places == sorted(places, reverse=descending)  # type: ignore[type-var]
+
+
 def test_the_latest_answers_come_first(backend: Backend, catalog: Catalog) -> None:
     crawl = seeded(catalog, *(f"http://a.test/{n}" for n in range(4)))
     session = Session(backend)
@@ -200,6 +235,34 @@ def test_the_latest_answers_come_first(backend: Backend, catalog: Catalog) -> No
     session.flush(outcomes=outcomes)
     latest = catalog.sorted_urls(crawl.id, UrlFilter(), UrlSort.FETCHED_AT, descending=True, limit=10, offset=0)
     assert [(row.url[-1], row.fetched_at) for row in latest] == [("1", 30), ("0", 20), ("2", 10), ("3", None)]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("sort", [UrlSort.STATUS, UrlSort.DEPTH, UrlSort.BYTES, UrlSort.LATENCY_MS])
+def test_urls_are_sorted_by_their_numbers(backend: Backend, catalog: Catalog, sort: UrlSort, descending: bool) -> None:
+    crawl = seeded(catalog, *(f"http://a.test/{n}" for n in range(4)))
+    session = Session(backend)
+    session.load()
+    known = {
+        UrlSort.STATUS: [404, 200, 301],
+        UrlSort.DEPTH: [0, 0, 0],
+        UrlSort.BYTES: [20, 5, 100],
+        UrlSort.LATENCY_MS: [3.5, 0.25, 12.0],
+    }
+    outcomes = [ended(session.row(f"http://a.test/{n}"), crawl, f"http://a.test/below/{n}") for n in range(3)]
+    for number, outcome in enumerate(outcomes):
+        assert outcome.page is not None
+        outcome.page.status, outcome.page.body_bytes = known[UrlSort.STATUS][number], known[UrlSort.BYTES][number]
+        outcome.page.timing = replace(outcome.page.timing, total_ms=known[UrlSort.LATENCY_MS][number])
+    session.flush(outcomes=outcomes)
+    shown: list[UrlRow] = []
+    for offset in range(0, 9, 3):
+        shown += catalog.sorted_urls(crawl.id, UrlFilter(), sort, descending=descending, limit=3, offset=offset)
+    assert len({row.id for row in shown}) == len(shown) == 7
+    numbers = [-1 if (value := getattr(row, sort)) is None else value for row in shown]
+    assert numbers == sorted(numbers, reverse=descending)
+    answered = sorted(number for number, row in zip(numbers, shown, strict=True) if row.status is not None)
+    assert answered == sorted(known[sort])
 
 
 def test_large_crawls_are_sorted_by_id_only(catalog: Catalog, mixed: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,6 +278,64 @@ def test_large_crawls_are_sorted_by_id_only(catalog: Catalog, mixed: Crawl, monk
             urls(*refused)  # type: ignore[arg-type]
     assert catalog.count_urls(mixed.id, UrlFilter(states=(UrlState.QUEUED,))) == 6
     assert catalog.count_urls(mixed.id, UrlFilter(text="test")) == 6, "counted no further"
+
+
+def redirected(catalog: Catalog, backend: Backend) -> Crawl:
+    """Redirects of every end, an HTTP error without a reason, and rows that are neither."""
+    crawl = seeded(catalog, *(f"http://a.test/{n}" for n in range(8)))
+    session = Session(backend)
+    session.load()
+    endings = [
+        (UrlState.REDIRECTED, 301, ""),
+        (UrlState.REDIRECTED, 301, "redirect_out_of_scope"),
+        (UrlState.REDIRECTED, 302, ""),
+        (UrlState.REDIRECTED, 308, "redirect_out_of_scope"),
+        (UrlState.REDIRECTED, 302, "redirect_loop"),
+        (UrlState.HTTP_ERROR, 304, ""),
+        (UrlState.VISITED, 200, ""),
+    ]
+    outcomes = []
+    for n, (state, status, reason) in enumerate(endings):
+        outcome = ended(session.row(f"http://a.test/{n}"), crawl, state=state, reason=reason)
+        assert outcome.page is not None
+        outcome.page.status = status
+        outcomes.append(outcome)
+    session.flush(outcomes=outcomes)
+    return crawl
+
+
+@pytest.mark.parametrize(
+    ("states", "ends", "expected"),
+    [
+        (("redirected",), ("moved",), "01"),
+        (("redirected",), ("followed",), "2"),
+        (("redirected",), ("left",), "3"),
+        (("redirected", "http_error"), ("none", "stopped"), "45"),
+        ((), ("none",), "567"),
+    ],
+)
+def test_redirects_are_told_apart_by_their_end(
+    backend: Backend, catalog: Catalog, states: tuple[str, ...], ends: tuple[str, ...], expected: str
+) -> None:
+    crawl = redirected(catalog, backend)
+    where = UrlFilter(tuple(map(UrlState, states)), redirects=tuple(map(RedirectEnd, ends)))
+    rows = catalog.sorted_urls(crawl.id, where, UrlSort.URL, descending=False, limit=9, offset=0)
+    assert "".join(row.url[-1] for row in rows) == expected
+    assert catalog.count_urls(crawl.id, where) == len(expected)
+    assert catalog.redirects(crawl.id) == {"moved": 2, "followed": 1, "left": 1, "stopped": 1}
+
+
+def test_rare_states_of_a_large_crawl_are_sorted_and_counted(
+    backend: Backend, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl = redirected(catalog, backend)
+    bound(monkeypatch, "SORTED_URLS_MAX", 6)
+    where = UrlFilter((UrlState.REDIRECTED, UrlState.HTTP_ERROR), redirects=(RedirectEnd.STOPPED,))
+    (row,) = catalog.sorted_urls(crawl.id, where, UrlSort.URL, descending=False, limit=3, offset=0)
+    assert (row.url, catalog.count_urls(crawl.id, where)) == ("http://a.test/4", 1)
+    bound(monkeypatch, "SORTED_URLS_MAX", 5)
+    with pytest.raises(UsageError, match="has more than 5 URLs"):
+        catalog.sorted_urls(crawl.id, where, UrlSort.ID, descending=False, limit=3, offset=0)
 
 
 @pytest.mark.requirement("A-13")
@@ -259,8 +380,9 @@ def test_a_page_is_shown_with_all_that_is_known(backend: Backend, catalog: Catal
     assert facts["links_out"] == ["http://a.test/x", "http://c.test/y"]
     assert facts["links_refused"] == ["http://far.test/", "mailto:x"]
     assert (facts["language"], facts["ip"], facts["truncated"]) == ("sv", "127.0.0.1", "length")
-    assert list(catalog.archived(0, 10)) == [(1, row.id, "x.warc.gz", 10, 20, b"\x01" * 32)]
-    assert list(catalog.archived(1, 10)) == []
+    (archived,) = catalog.archived("x.warc.gz", (10, 0), 10)
+    assert archived[1:] == (row.id, 10, 20, b"\x01" * 32)
+    assert catalog.archived("x.warc.gz", (10, archived.page), 10) == catalog.archived("y.warc.gz", (0, 0), 10) == []
     assert catalog.page_facts(all_urls(catalog, crawl)["http://a.test/x"].id) == {}
 
 
@@ -313,6 +435,34 @@ def test_crawls_are_found_by_id_and_by_fingerprint(backend: Backend, catalog: Ca
 
 
 @pytest.mark.requirement("W-09")
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_crawls_are_read_in_pages_the_newest_first(catalog: Catalog, limit: int) -> None:
+    made = [seeded(catalog, A, mark=str(number)).id for number in range(5)]
+    catalog.delete(made.pop(2))
+    found: list[int] = []
+    while page := catalog.crawls(found[-1] if found else 0, limit):
+        assert len(page) <= limit
+        found += [crawl.id for crawl in page]
+    assert found == made[::-1]
+
+
+def test_crawls_are_counted_by_state_and_time(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+    done, cancelled, running = (seeded(catalog, *urls, mark=mark) for mark, urls in (("1", ()), ("2", ()), ("3", (A,))))
+    catalog.steer(cancelled.id, CrawlState.ENDING, "cancelled")
+    backend.clock.advance(1000)
+    began = backend.clock.now_ms()
+    upkeep.run_once()
+    paused = seeded(catalog, A, mark="4")
+    catalog.steer(paused.id, CrawlState.PAUSED)
+    assert [crawl.id for crawl in catalog.open_crawls()] == [running.id, paused.id]
+    counts = catalog.count_crawls(began)
+    assert (counts.started, counts.completed) == (1, 1)
+    assert counts.by_state == {"completed": 1, "cancelled": 1, "running": 1, "paused": 1}
+    assert catalog.count_crawls().started == 4
+    catalog.delete(done.id)
+    assert catalog.count_crawls().completed == 0
+
+
 def test_a_worker_is_shown_with_its_heartbeat_and_what_it_works_on(backend: Backend, catalog: Catalog) -> None:
     seeded(catalog, *(f"http://a.test/{n}" for n in range(CURRENT_MAX + 2)))
     busy = Session(backend, "busy")
@@ -331,17 +481,17 @@ def test_a_worker_is_shown_with_its_heartbeat_and_what_it_works_on(backend: Back
     assert (dead.alive, dead.in_flight, dead.current) == (False, 0, ()), "the dead work on nothing"
 
 
-def test_a_crawl_is_attended_as_long_as_somebody_sees_to_it(backend: Backend, catalog: Catalog) -> None:
+def test_a_crawl_is_looked_after_as_long_as_a_process_lives(backend: Backend, catalog: Catalog) -> None:
     shared = isinstance(backend, PostgresBackend)  # there workers may come at any time: no crawl is ever interrupted
     crawl, other = seeded(catalog, A), seeded(catalog, B)
     command = backend.catalog()
-    assert catalog.attended(crawl.id) is shared
-    command.attend(crawl.id)
-    command.attend(crawl.id)
-    assert (catalog.attended(crawl.id), catalog.attended(other.id)) == (True, shared)
-    catalog.attend(crawl.id)
-    catalog.attend(other.id)
-    assert (command.attended(crawl.id), command.attended(other.id)) == (True, True)
+    assert catalog.is_looked_after(crawl.id) is shared
+    command.look_after(crawl.id)
+    command.look_after(crawl.id)
+    assert (catalog.is_looked_after(crawl.id), catalog.is_looked_after(other.id)) == (True, shared)
+    catalog.look_after(crawl.id)
+    catalog.look_after(other.id)
+    assert (command.is_looked_after(crawl.id), command.is_looked_after(other.id)) == (True, True)
 
 
 # --- deletion
@@ -355,10 +505,13 @@ def test_delete_and_purge_in_chunks_leave_other_crawls_whole(
     session = Session(backend)
     session.load()
     refusals = {(gone.id, "far.test", "scope"): 2, (kept.id, "far.test", "scope"): 3}
+    rules = {(crawl.id, "exclude", "matches */x"): 1 for crawl in (gone, kept)}
+    links = [refused(crawl.id, "scope", "", "far.test", "http://far.test/") for crawl in (gone, kept)]
     outcomes = [
         ended(row, gone if window.crawl == gone.id else kept) for window in session.held.values() for row in window.rows
     ]
-    session.flush(outcomes=outcomes, refusals=refusals, released=session.releases())
+    rest = {"refused_rules": rules, "refused_links": links, "released": session.releases()}
+    session.flush(outcomes=outcomes, refusals=refusals, **rest)
     before, tallies = states(catalog, kept), catalog.tallies(kept.id)
     catalog.delete(gone.id)
     with pytest.raises(UsageError):
@@ -371,6 +524,11 @@ def test_delete_and_purge_in_chunks_leave_other_crawls_whole(
     assert upkeep.purge(gone.id, 7) == 0
     assert (states(catalog, kept), catalog.tallies(kept.id)) == (before, tallies)
     assert catalog.refusals(kept.id) == [("far.test", "scope", 3)]
+    assert (catalog.refused_links(gone.id), catalog.refused_rules(gone.id)) == ([], [])
+    assert (catalog.refused_links(kept.id), catalog.refused_rules(kept.id)) == (
+        links[1:],
+        [("exclude", "matches */x", 1)],
+    )
     assert catalog.urls(gone.id, 0, 10, UrlFilter()) == []
     assert sum(catalog.tallies(gone.id).values()) == 0
     assert catalog.check() == []
@@ -434,6 +592,83 @@ def test_archive_files_of_the_dead_are_closed_once_and_can_be_forgotten(
     assert sorted(catalog.archive_files()) == [("one", session.id, False, 7), ("two", session.id, True, 0)]
     catalog.forget_file("one")
     assert [name for name, *_ in catalog.archive_files()] == ["two"]
+
+
+WRITE_AND_STAY = """
+import json, signal, sys
+from pathlib import Path
+from nephila.archive.folder import FolderArchive
+from nephila.clock import SystemClock
+from tests.unit.archive.judges import exchange
+writer = FolderArchive(Path(sys.argv[1]), SystemClock()).writer("frozen")
+place = writer.append(exchange())
+writer.sync()
+print(json.dumps([place.file, place.offset, place.length]), flush=True)
+signal.pause()
+"""
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], ArchivePlace]]:
+    """A process that writes the archive of `tmp_path`, stopped, and what it wrote."""
+    command = [sys.executable, "-c", WRITE_AND_STAY, str(tmp_path / "warc")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        place = ArchivePlace(*json.loads(child.stdout.readline()))
+        child.send_signal(signal.SIGSTOP)
+        until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it stands")
+        yield child, place
+        child.kill()
+
+
+def test_the_file_of_a_session_that_was_fenced_while_its_process_lives_is_closed_when_that_has_ended(
+    backend: Backend,
+    catalog: Catalog,
+    upkeep: Upkeep,
+    tmp_path: Path,
+    frozen: tuple[subprocess.Popen[str], ArchivePlace],
+) -> None:
+    """It is no file that is lost, and whoever writes it may cut it alone: nobody else does before it is dead."""
+    child, place = frozen
+    path, archive = tmp_path / "warc" / place.file, FolderArchive(tmp_path / "warc", SystemClock())
+    session, duty = Session(backend), Duty(upkeep, archive, shared=False)
+    session.flush(archive_files=[(place.file, place.offset + place.length)])
+    backend.kill(session.frontier)
+    upkeep.run_once()
+    with path.open("ab") as file:
+        file.write(b"torn" * 100)
+    size = path.stat().st_size
+    with capture_logs() as lines:
+        assert [duty.close_files() for _ in range(3)] == [0, 0, 0]
+    assert (lines, path.stat().st_size) == ([], size)
+    child.kill()
+    child.wait()
+    with capture_logs() as lines:
+        assert [duty.close_files() for _ in range(2)] == [1, 0]
+    assert [line["event"] for line in lines] == ["torn_tail_cut"]
+    ((name, _, is_open, cut),) = catalog.archive_files()
+    assert (name, is_open, path.stat().st_size) == (place.file, False, size - cut)
+    assert cut == 400 and complaints(path) == []
+
+
+def test_a_file_that_cannot_be_closed_now_is_told_once_and_closed_later(
+    backend: Backend, catalog: Catalog, upkeep: Upkeep, tmp_path: Path
+) -> None:
+    session, duty = Session(backend), Duty(upkeep, FolderArchive(tmp_path, SystemClock()), shared=False)
+    session.flush(archive_files=[("a.warc.gz", 0), ("gone.warc.gz", 9)])
+    backend.kill(session.frontier)
+    upkeep.run_once()
+    (tmp_path / "a.warc.gz").mkdir()  # whatever makes it impossible to open
+    with capture_logs() as lines:
+        assert [duty.close_files() for _ in range(3)] == [1, 0, 0]
+    assert [(line["event"], line["file"]) for line in lines] == [
+        ("archive_file_not_closed", "a.warc.gz"),
+        ("archive_file_lost", "gone.warc.gz"),
+    ]
+    (tmp_path / "a.warc.gz").rmdir()
+    (tmp_path / "a.warc.gz").write_bytes(b"torn")
+    assert duty.close_files() == 1
+    assert {name: cut for name, _, _, cut in catalog.archive_files()} == {"a.warc.gz": 4, "gone.warc.gz": 0}
 
 
 @pytest.mark.requirement("Q-01")
@@ -505,11 +740,11 @@ def test_the_link_graph_is_read_in_steps(
     found: dict[str, list[str]] = {}
     names = {row.id: row.url for row in all_urls(catalog, crawl).values()}
     after = 0
-    while page := catalog.links(crawl.id, after, limit):
-        assert [id for id, _ in page] == sorted({id for id, _ in page})
-        assert page[0][0] > after
-        found |= {names[id]: [names[target] for target in targets] for id, targets in page if targets}
-        after = page[-1][0]
+    while (page := catalog.links(crawl.id, after, limit)).next > after:
+        assert len(page.pages) <= limit
+        assert not found.keys() & {names[id] for id, targets in page.pages if targets}, "each page once"
+        found |= {names[id]: [names[target] for target in targets] for id, targets in page.pages if targets}
+        after = page.next
     assert found == {urls[1]: [urls[2], urls[6]], urls[2]: [urls[2]], urls[5]: [urls[0]]}
 
 
@@ -551,14 +786,34 @@ def test_hosts_are_listed_by_name_with_queue_clock_and_robots(backend: Backend, 
     ]
     session.flush(clocks=[clock], robots=robots)
     session.flush(robots=[RobotsRecord("https://a.test", "a.test", "rules", 200, b"new", 1000, fetched_at=10)])
-    first, second = catalog.hosts(crawl.id, "", 2)
+    first, second = catalog.crawl_hosts(crawl.id, "", 2).hosts
     assert (first.queue.host, first.queue.open, first.queue.held_by) == ("a.test", 2, session.id)
     assert first.clock == catalog.host("a.test")
     assert first.clock is not None
     assert (first.clock.next_in_ms, first.clock.pace.errors, first.clock.requests) == (1500, 2, 7)
     assert (first.robots_version, first.robots_access) == (2, "rules")
     assert (second.queue, second.clock, second.robots_version) == (catalog.queue(crawl.id, "b.test"), None, None)
-    assert [view.queue.host for view in catalog.hosts(crawl.id, "b.test", 10)] == ["c.test"]
+    assert [view.queue.host for view in catalog.crawl_hosts(crawl.id, "b.test", 10).hosts] == ["c.test"]
+
+
+def test_open_urls_of_a_host_that_are_not_all_counted_are_marked(
+    backend: Backend, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nephila.frontier.host_lists.HOSTS_OPEN_COUNT_MAX", 2)
+    for module in ("host_lists", "hosts"):
+        monkeypatch.setattr(f"nephila.frontier.{module}.OPEN_COUNT_MAX", 9)
+    urls = {"a": 2, "b": 3, "c": 4, "d": 10}
+    crawl = seeded(catalog, *(f"http://{host}.test/{n}" for host, count in urls.items() for n in range(count)))
+
+    def counted(after: str, limit: int) -> list[tuple[str, int, bool]]:
+        queues = [view.queue for view in catalog.crawl_hosts(crawl.id, after, limit).hosts]
+        return [(queue.host[0], queue.open, queue.open_more) for queue in queues]
+
+    assert counted("", 3) == [("a", 2, False), ("b", 3, False), ("c", 4, False)]
+    assert counted("c.test", 1) == [("d", 9, True)]
+    assert counted("", 4) == [("a", 2, False), ("b", 3, False), ("c", 3, True), ("d", 3, True)], "a third of 9 each"
+    found = {queue.host[0]: (queue.open, queue.open_more) for queue in catalog.queues(crawl.id, 10)}
+    assert found == {"a": (2, False), "b": (3, False), "c": (4, False), "d": (9, True)}
 
 
 @pytest.mark.parametrize("scan", [10_000, 3, 1])
@@ -756,3 +1011,188 @@ def test_the_unfinished_crawls_of_a_token_are_counted(catalog: Catalog) -> None:
     catalog.steer(made[0].id, CrawlState.CANCELLED)
     catalog.steer(made[1].id, CrawlState.PAUSED)
     assert catalog.unfinished_of("ops") == 2
+
+
+@pytest.mark.requirement("AD-01", "M-11")
+def test_throughput_is_that_of_the_window(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+    crawl = seeded(catalog, *(f"http://a.test/{number}" for number in range(4)))
+    sessions = [Session(backend), Session(backend, lease=False)]
+    rows = sessions[0].load()
+    hour, minute = 3_600_000, 60_000
+    note = ErrorNote(crawl.id, rows[0].id, "timeout", "", 1)
+    sessions[0].flush(outcomes=[ended(rows[0], crawl), ended(rows[1], crawl, state=UrlState.NOT_FOUND)], errors=[note])
+    backend.clock.advance(30 * minute)
+    sessions[0].flush(outcomes=[ended(rows[2], crawl)])
+    sessions[1].flush(errors=[note], errors_more=6)
+    sessions[0].flush(outcomes=[ended(rows[3], crawl)])
+    assert catalog.throughput(minute) == (2, 7)
+    assert catalog.throughput(hour) == (3, 8)
+    backend.clock.advance(2 * minute)
+    assert (catalog.throughput(minute), catalog.throughput(5 * minute)) == ((0, 0), (2, 7))
+    backend.clock.advance(29 * minute)
+    assert catalog.throughput(hour) == (2, 7)
+    upkeep.run_once()
+    assert catalog.throughput(2 * hour) == (2, 7), "upkeep forgets what is older than an hour"
+    backend.clock.advance(hour)
+    upkeep.run_once()
+    assert catalog.throughput(10 * hour) == (0, 0)
+
+
+@pytest.mark.requirement("AD-09")
+def test_hosts_are_listed_by_their_errors(backend: Backend, catalog: Catalog) -> None:
+    first = seeded(catalog, "http://a.test/", "http://b.test/", "http://c.test/")
+    second = seeded(catalog, "http://b.test/", mark="second")
+    session = Session(backend)
+    ids = {(window.crawl, row.url): row.id for row, window in loaded(session)}
+    notes = [
+        ErrorNote(first.id, ids[first.id, "http://a.test/"], "timeout", "", 1),
+        ErrorNote(first.id, ids[first.id, "http://b.test/"], "timeout", "", 1),
+        ErrorNote(second.id, ids[second.id, "http://b.test/"], "tls", "", 1),
+    ]
+    session.flush(errors=notes)
+    backend.clock.advance(1000)
+    session.flush(errors=notes[:1] * 2)
+    found = [(host.host, host.errors, host.last_reason) for host in catalog.hosts_by_errors(10)]
+    assert found == [("a.test", 3, "timeout"), ("b.test", 2, "tls")]
+    top, next_ = catalog.hosts_by_errors(10)
+    assert top.last_at - next_.last_at == 1000
+    assert [host.host for host in catalog.hosts_by_errors(1)] == ["a.test"]
+
+
+def loaded(session: Session) -> list[tuple[Row, Window]]:
+    session.load()
+    return [(row, window) for window in session.held.values() for row in window.rows]
+
+
+@pytest.mark.requirement("AD-07")
+def test_a_workers_heartbeat_tells_cpu_memory_and_network(backend: Backend, catalog: Catalog) -> None:
+    session = Session(backend)
+    vitals = Vitals(9, 1.5, 0.25, 1 << 20, 2048.0, 512.0)
+    session.frontier.lease({}, vitals)
+    assert [worker.vitals for worker in catalog.workers()] == [vitals]
+
+
+# --- hosts and depth, counted as they come --------------------------------------------------------------------------
+
+
+def test_hosts_and_the_greatest_depth_are_counted_exactly(backend: Backend, catalog: Catalog) -> None:
+    crawl = seeded(catalog, "http://a.test/", "http://b.test/")
+    one, two = Session(backend), Session(backend)
+    for session in (one, two):
+        session.lease()
+
+    def counted() -> tuple[int, int]:
+        tallies = catalog.tallies(crawl.id)
+        return tallies["hosts"], tallies["depth_max"]
+
+    assert counted() == (2, 0)
+    one.flush(children=[child(crawl, "http://a.test/3", depth=3), child(crawl, "http://c.test/", depth=1)])
+    assert counted() == (3, 3)
+    two.flush(children=[child(crawl, "http://a.test/2", depth=2), child(crawl, "http://c.test/", depth=9)])
+    assert counted() == (3, 3), "a known URL keeps its depth, and two sessions are not added"
+    two.flush(children=[child(crawl, "http://robots.test/robots.txt", depth=7, kind=Kind.ROBOTS)])
+    assert counted() == (4, 3), "a robots.txt is a URL of a host, but no page"
+    two.flush(children=[child(crawl, "http://a.test/5", depth=5)])
+    assert counted() == (4, 5)
+    assert catalog.check() == []
+
+
+def test_a_host_whose_urls_are_all_refused_by_the_limit_is_not_counted(backend: Backend, catalog: Catalog) -> None:
+    crawl = seeded(catalog, "http://a.test/", limits__max_urls=2)
+    session = Session(backend)
+    found = [child(crawl, f"http://{name}.test/", depth=1) for name in "bcd"]
+    session.flush(children=found)
+    assert catalog.tallies(crawl.id)["hosts"] == 2
+    assert len(catalog.crawl_hosts(crawl.id, "", 9).hosts) == 2
+    settings = crawl.settings
+    limits = settings.limits.model_copy(update={"max_urls": 4})
+    catalog.change_settings(crawl.id, settings.model_copy(update={"limits": limits}))
+    session.flush(children=found)
+    assert catalog.tallies(crawl.id)["hosts"] == 4
+    assert len(session.load()) == 4
+    assert catalog.check() == []
+
+
+def test_depth_and_hosts_of_a_flush_that_failed_are_counted_by_the_next(backend: Backend, catalog: Catalog) -> None:
+    crawl = seeded(catalog, "http://a.test/")
+    session = Session(backend)
+    batch = session.batch(children=[child(crawl, "http://b.test/4", depth=4)])
+    with backend.full_disk(session.frontier, after=3), pytest.raises(DiskFull):
+        session.send(batch)
+    session.send(batch)
+    tallies = catalog.tallies(crawl.id)
+    assert (tallies["hosts"], tallies["depth_max"]) == (2, 4)
+
+
+# --- when a row last changed ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("A-06", "ST-02")
+def test_a_row_says_when_it_last_changed_and_is_sorted_by_it(backend: Backend, catalog: Catalog) -> None:
+    """Found, found later, tried again, ended with and without an answer, in flight: each at a time of its own."""
+    clock = backend.clock
+    crawl = seeded(catalog, *(f"http://a.test/{n}" for n in range(5)))
+    found_at = clock.now_ms()
+    session = Session(backend)
+    rows = {row.url[-1]: row for row in session.load()}
+
+    def passed() -> int:
+        clock.advance(1000)
+        return clock.now_ms()
+
+    expected = {"0": found_at}
+    expected["6"] = passed()
+    session.flush(children=[child(crawl, "http://a.test/6", depth=1)])
+    expected["1"] = passed()
+    session.flush(retries=[Retry(rows["1"].id, crawl.id, 60_000, 1, 0, "timeout")])
+    expected["2"] = passed()
+    session.flush(outcomes=[ended(rows["2"], crawl)])
+    expected["3"] = passed()
+    session.flush(outcomes=[Outcome(rows["3"].id, crawl.id, UrlState.EXCLUDED, "robots", 0)])
+    expected["4"] = passed()
+    session.flush(in_flight=[(rows["4"].id, clock.now_ms())])
+    assert {url[-1]: row.updated_at for url, row in all_urls(catalog, crawl).items()} == expected
+    for descending in (False, True):
+        listed = catalog.sorted_urls(
+            crawl.id, UrlFilter(), UrlSort.UPDATED_AT, descending=descending, limit=9, offset=0
+        )
+        assert [row.url[-1] for row in listed] == sorted(expected, key=expected.__getitem__, reverse=descending)
+    second = catalog.sorted_urls(crawl.id, UrlFilter(), UrlSort.UPDATED_AT, descending=True, limit=1, offset=1)
+    assert [row.url[-1] for row in second] == ["3"]
+
+
+def test_rows_that_a_cancel_ends_change_then(backend: Backend, catalog: Catalog) -> None:
+    crawl = seeded(catalog, "http://a.test/")
+    session = Session(backend)
+    backend.clock.advance(5000)
+    catalog.steer(crawl.id, CrawlState.ENDING, "cancelled")
+    session.load()
+    (row,) = all_urls(catalog, crawl).values()
+    assert (row.state, row.updated_at) == (UrlState.CANCELLED, backend.clock.now_ms())
+
+
+def refused(crawl: int, reason: str, rule: str, host: str, url: str, found_on: int | None = 1) -> RefusedLink:
+    return RefusedLink(crawl, reason, rule, host, url, found_on)
+
+
+def test_refused_links_are_counted_by_rule_and_some_are_kept(backend: Backend, catalog: Catalog) -> None:
+    crawl, other = seeded(catalog, A), seeded(catalog, B)
+    matches, ending = (crawl.id, "exclude", "matches */x"), (crawl.id, "extension", ".pdf")
+    links = [refused(*matches, "a.test", f"https://a.test/{number}/x") for number in range(2)]
+    apart = [refused(crawl.id, "scope", "", "b.test", "https://b.test/"), refused(other.id, "scope", "", "", "x", None)]
+    Session(backend).flush(refused_rules={matches: 2, ending: 3}, refused_links=[*links, *apart])
+    more = [refused(*matches, "a.test", f"https://a.test/{number}/x") for number in range(1, 6)]
+    session = Session(backend)
+    for link in more:
+        session.flush(refused_rules={matches: 1}, refused_links=[link])
+    assert catalog.refused_rules(crawl.id) == [("exclude", "matches */x", 7), ("extension", ".pdf", 3)]
+    found = catalog.refused_links(crawl.id)
+    assert [link.url for link in found if link.reason == "exclude"] == [f"https://a.test/{n}/x" for n in range(3)]
+    assert [link for link in found if link.reason == "scope"] == [apart[0]]
+    assert catalog.refused_links(other.id) == [apart[1]]
+    assert catalog.refused_rules(other.id) == []
+
+
+def test_of_a_crawl_that_is_gone_no_refused_link_is_kept(backend: Backend, catalog: Catalog) -> None:
+    Session(backend).flush(refused_rules={(99, "x", "y"): 1}, refused_links=[refused(99, "x", "y", "a.test", "z")])
+    assert (catalog.refused_rules(99), catalog.refused_links(99)) == ([], [])

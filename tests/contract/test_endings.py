@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from nephila.frontier.store import Catalog, Crawl, Retry, Upkeep
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.store import Crawl, Retry
+from nephila.frontier.upkeep import Upkeep
 from nephila.models import CrawlState, Kind, Reason, Refusal, UrlState
 from nephila.profiles import crawl_settings
 from tests.contract.backend import Backend
@@ -57,6 +59,42 @@ def test_a_crawl_without_seeds_completes(catalog: Catalog, upkeep: Upkeep) -> No
     assert complete(upkeep, catalog, seeded(catalog))
 
 
+@pytest.mark.requirement("S-05")
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (UrlState.FAILED, UrlState.FAILED, (CrawlState.FAILED, "connect")),
+        (UrlState.FAILED, UrlState.VISITED, (CrawlState.COMPLETED, "")),
+        (UrlState.FAILED, None, (CrawlState.CANCELLED, "cancelled")),
+    ],
+)
+def test_a_crawl_none_of_whose_seeds_could_be_had_has_failed(
+    backend: Backend,
+    catalog: Catalog,
+    upkeep: Upkeep,
+    first: UrlState,
+    second: UrlState | None,
+    expected: tuple[CrawlState, str],
+) -> None:
+    crawl = seeded(catalog, A, B)
+    session = Session(backend)
+    for state, row in zip((first, second), session.load(), strict=True):
+        if state is not None:
+            reason, had = (Reason.CONNECT, False) if state is UrlState.FAILED else (Reason.NONE, True)
+            outcome = ended(row, crawl)
+            outcome.state, outcome.reason, outcome.page = state, reason, outcome.page if had else None
+            session.flush(outcomes=[outcome])
+        else:
+            catalog.steer(crawl.id, CrawlState.ENDING, Reason.CANCELLED)
+    session.flush(released=session.releases())
+    session.load()  # a cancelled row ends here
+    session.flush(released=session.releases())
+    assert complete(upkeep, catalog, crawl)
+    over = catalog.crawl(crawl.id)
+    assert (over.state, over.reason) == expected
+
+
+@pytest.mark.requirement("K21")
 def test_children_of_a_parent_that_died_unflushed_are_found_again(
     backend: Backend, catalog: Catalog, upkeep: Upkeep
 ) -> None:
@@ -205,7 +243,7 @@ def visit_within_grants(session: Session, crawl: Crawl, links: int) -> int:
     return len(rows)
 
 
-@pytest.mark.requirement("F-16")
+@pytest.mark.requirement("F-16", "K19")
 def test_max_pages_is_never_exceeded_and_met_exactly(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
     crawl = seeded(catalog, *(f"http://h{number}.test/" for number in range(9)), limits__max_pages=37)
     sessions = [Session(backend) for _ in range(3)]
@@ -265,7 +303,7 @@ def test_at_the_limit_the_control_version_moves_once(backend: Backend, catalog: 
     assert versions == {at_limit.control}
 
 
-@pytest.mark.requirement("F-16", "F-23")
+@pytest.mark.requirement("F-16", "F-23", "K19")
 def test_max_urls_is_exact_and_what_it_refuses_is_counted(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
     crawl = seeded(catalog, A, limits__max_urls=10)
     session, other = Session(backend), Session(backend)
@@ -312,7 +350,7 @@ def test_upkeep_ends_what_took_too_long_or_too_much(
 # --- dead hosts
 
 
-@pytest.mark.requirement("S-06")
+@pytest.mark.requirement("S-06", "K13")
 def test_a_dead_host_ends_its_rows_at_once_and_later_arrivals_too(
     backend: Backend, catalog: Catalog, upkeep: Upkeep
 ) -> None:
@@ -362,5 +400,5 @@ def test_settings_may_change_while_it_runs_and_sessions_hear_of_it(backend: Back
     before = session.flush().control
     version = catalog.change_settings(crawl.id, crawl_settings("default", {"polite.floor_ms": 5}))
     assert session.flush().control == version > before
-    assert session.frontier.crawl(crawl.id).settings.polite.floor_ms == 5
-    assert [known.id for known in session.frontier.controls()] == [crawl.id]
+    (known,) = session.frontier.controls()
+    assert (known.id, known.settings.polite.floor_ms) == (crawl.id, 5)

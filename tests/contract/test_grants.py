@@ -6,15 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.crawls import change_settings
 from nephila.frontier.grants import Share, share_of
-from nephila.frontier.postgres.catalog import SQL, _change_settings
-from nephila.frontier.store import Catalog, Crawl, Upkeep
+from nephila.frontier.postgres.connection import PostgresWriter
+from nephila.frontier.store import Crawl
+from nephila.frontier.upkeep import Upkeep
 from nephila.models import CrawlState, Refusal, UrlState
 from nephila.profiles import CrawlSettings
 from tests.contract.backend import Backend, PostgresBackend
 from tests.contract.session import Session, child, ended, seeded, states
+from tests.patience import PATIENCE_SECONDS
 
-WAIT_SECONDS = 10.0
 SEEDS = tuple(f"http://a.test/{number}" for number in range(9))
 
 
@@ -146,19 +149,19 @@ def test_a_page_that_was_being_committed_when_the_limit_came_counts(backend: Bac
     asking.bring(1)
     with ThreadPoolExecutor(1) as flushing:
         with backend.database().write() as cursor:
-            cursor.execute(SQL["wait_for_flushes"])
+            PostgresWriter(cursor).rows("wait_for_flushes")
             waiting = flushing.submit(asking.bring, 2)
-            _await_lock(backend.url)
-            _change_settings(asking.crawl.id, limited(asking.crawl, max_pages=6), cursor)
+            await_lock(backend.url)
+            change_settings(asking.crawl.id, limited(asking.crawl, max_pages=6), PostgresWriter(cursor))
         waiting.result()
     assert asking.bring(0, wanted=9) == 3
     assert asking.bring(3, wanted=9) == 0
     assert asking.ending
 
 
-def _await_lock(url: str) -> None:
+def await_lock(url: str) -> None:
     waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    end = time.monotonic() + WAIT_SECONDS
+    end = time.monotonic() + PATIENCE_SECONDS
     with psycopg.connect(url, autocommit=True) as connection:
         while not connection.execute(waits).fetchall()[0][0]:
             assert time.monotonic() < end, "nobody waits"
@@ -178,6 +181,11 @@ def test_max_urls_may_be_raised_and_lowered(backend: Backend, catalog: Catalog) 
     catalog.change_settings(crawl.id, limited(crawl, max_urls=1))
     assert found("4") == 4
     assert catalog.refusals(crawl.id) == [("b.test", Refusal.LIMIT, 3)]
+    assert [link.url for link in catalog.refused_links(crawl.id)] == [
+        "http://b.test/1",
+        "http://b.test/3",
+        "http://b.test/4",
+    ]
     assert catalog.check() == []
 
 

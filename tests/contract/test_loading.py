@@ -1,10 +1,13 @@
 """What is handed out, in which order, and when."""
 
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, replace
 
 import pytest
 
-from nephila.frontier.store import Catalog, HostClock, HostRow, Refill, Release, Retry, RobotsRecord
+from nephila.errors import Fenced
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.store import HostClock, Refill, Release, Retry, RobotsRecord
 from nephila.models import Kind, UrlState
 from nephila.policy.politeness import Pace
 from tests.contract.backend import Backend
@@ -13,12 +16,14 @@ from tests.contract.session import Session, child, ended, hosts_in, seeded
 A = "http://a.test/"
 
 
-@pytest.mark.requirement("F-15", "F-20", "F-17")
-def test_rows_come_by_priority_then_in_the_order_found(backend: Backend, catalog: Catalog) -> None:
+@pytest.mark.requirement("F-15", "F-20", "F-17", "K23")
+@pytest.mark.parametrize("window", [100, 3])
+def test_rows_come_by_priority_then_in_the_order_found(backend: Backend, catalog: Catalog, window: int) -> None:
     crawl = seeded(catalog)
     for number, priority in enumerate([5, 1, 5, 0, 1]):
         catalog.add_seeds(crawl.id, [child(crawl, f"http://a.test/{number}", priority=priority)])
-    assert [row.url[-1] for row in Session(backend).load()] == ["3", "1", "4", "0", "2"]
+    found = [row.url[-1] for row in Session(backend).load(window=window)]
+    assert found == ["3", "1", "4", "0", "2"][:window]
 
 
 @pytest.mark.requirement("F-24")
@@ -37,17 +42,21 @@ def test_a_refill_answers_the_first_open_rows_those_held_among_them(backend: Bac
     assert session.load() == [], "a held queue is not handed out again"
 
 
-@pytest.mark.requirement("F-03")
-def test_a_held_queue_is_handed_to_nobody_else(backend: Backend, catalog: Catalog) -> None:
-    crawl = seeded(catalog, A)
-    holder = Session(backend)
-    holder.load()
-    other = Session(backend)
+@pytest.mark.requirement("F-03", "K28", "K41")
+def test_a_queue_is_handed_to_the_owner_of_its_partition_and_to_nobody_else(backend: Backend, catalog: Catalog) -> None:
+    holder, other = Session(backend), Session(backend)
+    holder.flush(hand_back=holder.lease().give)
+    other.lease()
+    assert holder.parts and other.parts
+    url = f"http://{hosts_in(holder.parts)[0]}/"
+    crawl = seeded(catalog, url)
     assert other.load() == []
-    holder.flush(children=[child(crawl, "http://a.test/x")])
+    assert [row.url for row in holder.load()] == [url]
+    holder.flush(children=[child(crawl, f"{url}x")])
     assert other.load() == []
 
 
+@pytest.mark.requirement("K15", "K40")
 def test_a_retry_comes_back_at_its_time_and_not_before(backend: Backend, catalog: Catalog) -> None:
     crawl = seeded(catalog, A)
     session = Session(backend)
@@ -69,13 +78,14 @@ def test_a_waiting_retry_does_not_hide_fresh_rows_and_a_due_one_comes_first(back
     crawl = seeded(catalog, A)
     session = Session(backend)
     (row,) = session.load()
-    session.flush(retries=[Retry(row.id, crawl.id, 1000, 1, 2, "timeout")], released=session.releases())
+    session.flush(retries=[Retry(row.id, crawl.id, 1000, 1, 2, "timeout", limited=3)], released=session.releases())
     session.flush(children=[child(crawl, "http://a.test/fresh")])
     assert [row.url for row in session.load()] == ["http://a.test/fresh"]
     backend.clock.advance(1000)
     (queue,) = session.held
     (window,) = session.flush(refills=[Refill(queue, 10)]).refills
-    assert [(row.url, row.crashes) for row in window.rows] == [(A, 2), ("http://a.test/fresh", 0)]
+    found = [(row.url, row.crashes, row.limited) for row in window.rows]
+    assert found == [(A, 2, 3), ("http://a.test/fresh", 0, 0)]
     (window,) = session.flush(refills=[Refill(queue, 1)]).refills
     assert [row.url for row in window.rows] == [A], "never more than asked for"
 
@@ -125,6 +135,27 @@ def test_per_host_counts_survive_a_release(backend: Backend, catalog: Catalog) -
     assert (shown.fetched, shown.open, shown.held_by, shown.due_in_ms) == (17, 1, session.id, 0)
 
 
+def test_per_host_counts_are_stored_while_the_queue_is_held(backend: Backend, catalog: Catalog) -> None:
+    """A viewer sees them, and `max_urls_per_host` holds after the death of a worker."""
+    crawl = seeded(catalog, A)
+    session = Session(backend)
+    session.load()
+    (queue,) = session.held
+    session.flush(fetched=[(queue, 3)])
+    shown = catalog.queue(crawl.id, "a.test")
+    assert shown is not None
+    assert (shown.fetched, shown.held_by) == (3, session.id)
+    backend.kill(session.frontier)
+    heir = Session(backend)
+    heir.load()
+    assert heir.held[queue].fetched == 3
+    with suppress(Fenced):
+        session.flush(fetched=[(queue, 9)])
+    assert catalog.crawl_hosts(crawl.id, "", 1).hosts[0].queue.fetched == 3, (
+        "only who holds a queue counts its requests"
+    )
+
+
 # --- what the owner of a host remembers
 
 
@@ -151,6 +182,17 @@ def test_a_hosts_clock_survives_its_owner(backend: Backend, catalog: Catalog) ->
     )
 
 
+def test_every_field_of_a_hosts_pace_is_written_each_time(backend: Backend, catalog: Catalog) -> None:
+    """An operator's delay too: it changes while the host is known."""
+    session = Session(backend)
+    for number in (1, 2):
+        pace = Pace(**{field.name: number + place for place, field in enumerate(fields(Pace))})
+        session.flush(clocks=[HostClock("a.test", 0, 1000, pace, "", number)])
+        row = catalog.host("a.test")
+        assert row is not None
+        assert row.pace == pace
+
+
 def test_an_unknown_host_may_be_asked_at_once(backend: Backend, catalog: Catalog) -> None:
     seeded(catalog, A)
     record = Session(backend).flush(new_queues=10, window=10).hosts["a.test"]
@@ -166,7 +208,7 @@ def test_a_look_up_without_a_request_leaves_a_hosts_clock_alone(backend: Backend
     session.flush(clocks=[HostClock("a.test", 4000, 1000, pace, "backoff", 9)])
     backend.clock.advance(1000)
     session.flush(resolved=[HostClock("a.test", 5000, 500, Pace(), "", 0, "192.0.2.1 192.0.2.2", "b.test c.test")])
-    known = HostRow("a.test", 3000, 1000, 9, pace, "backoff", "192.0.2.1 192.0.2.2", "b.test c.test")
+    known = HostClock("a.test", 3000, 1000, pace, "backoff", 9, "192.0.2.1 192.0.2.2", "b.test c.test")
     assert catalog.host("a.test") == known
     session.flush(resolved=[HostClock("a.test", 0, 0, Pace(), "", 0, "192.0.2.3")])
     assert catalog.host("a.test") == replace(known, addresses="192.0.2.3", cnames=""), "the chain is that of the answer"
@@ -222,10 +264,10 @@ def test_a_suspect_row_counts_its_crashes(backend: Backend, catalog: Catalog) ->
     session = Session(backend)
     (row,) = session.load()
     backend.kill(session.frontier)
-    catalog.suspect(row.id)
+    catalog.mark_suspect(row.id)
     heir = Session(backend)
     (again,) = heir.load()
     assert again.crashes == 1
     heir.flush(outcomes=[ended(again, crawl, state=UrlState.FAILED)])
-    catalog.suspect(row.id)
+    catalog.mark_suspect(row.id)
     assert catalog.check() == []

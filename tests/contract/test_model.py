@@ -23,14 +23,16 @@ from hypothesis.stateful import (
 
 from nephila.errors import DiskFull, Fenced
 from nephila.frontier.store import Batch, Crawl, Flushed, Outcome, Release, Retry, Row, Window
-from nephila.models import CrawlState, Reason, UrlState
+from nephila.models import OPEN, CrawlState, Reason, UrlState
 from nephila.urls.identity import partition_of
 from tests.contract.backend import BACKENDS, Backend
+from tests.contract.counts import breakdown, counted_rows
 from tests.contract.session import Session, all_urls, child, ended, seeded
 
 URLS = [f"http://h{host}.test/{path}" for host in range(5) for path in range(4)]
 SESSIONS_MAX = 3
 DRAIN_ROUNDS_MAX = 60
+CAP = 6
 ENDED_BY_STORE = (UrlState.CANCELLED, UrlState.EXCLUDED, UrlState.FAILED)
 
 Key = tuple[int, str]  # crawl, url
@@ -64,11 +66,12 @@ class StoreMachine(RuleBasedStateMachine):
         seeds=st.lists(st.sampled_from(URLS), min_size=1, max_size=5, unique=True),
         max_pages=st.none() | st.integers(1, 8),
         max_urls=st.none() | st.integers(5, 20),
+        cap=st.sampled_from([{}, {"limits__max_frontier": CAP}, {"limits__max_frontier": CAP, "limits__evict": True}]),
     )
-    def begin(self, seeds: list[str], max_pages: int | None, max_urls: int | None) -> None:
+    def begin(self, seeds: list[str], max_pages: int | None, max_urls: int | None, cap: dict[str, Any]) -> None:
         limited = seeded(self.catalog, *seeds, mark="limited", limits__max_pages=max_pages, limits__max_urls=max_urls)
-        free = seeded(self.catalog, *seeds, mark="free")
-        self.crawls = {limited.id: limited, free.id: free}
+        other = seeded(self.catalog, *seeds, mark="other", **cap)
+        self.crawls = {limited.id: limited, other.id: other}
         self.expected = {(crawl, url): UrlState.QUEUED for crawl in self.crawls for url in seeds}
         if max_pages is not None:
             self.max_pages[limited.id] = max_pages
@@ -83,7 +86,24 @@ class StoreMachine(RuleBasedStateMachine):
             key = (outcome.crawl, self.url_of(outcome))
             if self.expected[key] is UrlState.QUEUED:
                 self.expected[key] = outcome.state
-                self.admitted(outcome.crawl, [found.url for found in outcome.children])
+                self.admitted(outcome.crawl, self._within_cap(outcome))
+
+    def _within_cap(self, outcome: Outcome) -> list[str]:
+        """The children that got in, where a cap may have refused some: which of them is the store's choice."""
+        crawl, urls = self.crawls[outcome.crawl], [found.url for found in outcome.children]
+        if crawl.settings.limits.max_frontier is None or crawl.settings.limits.evict:
+            return urls
+        known = all_urls(self.catalog, crawl)
+        new = {url for url in urls if url in known and (crawl.id, url) not in self.expected}
+        count, refused = self.count_open(crawl.id), {url for url in urls if url not in known}
+        assert not new or count <= CAP
+        ends_by_itself = crawl.id in self.ending or any(of == crawl.id for of, _ in self.dead)
+        assert not refused or count >= CAP or ends_by_itself, "refused, but there was room"
+        return [url for url in urls if url in known]
+
+    def count_open(self, crawl: int) -> int:
+        tallies = self.catalog.tallies(crawl)
+        return sum(tallies[state] for state in OPEN)
 
     def url_of(self, outcome: Outcome) -> str:
         row = self.catalog.url_by_id(outcome.url_id)
@@ -286,6 +306,9 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def keep_up(self) -> None:
         self.upkeep.run_once()
+        for crawl in self.crawls.values():
+            if crawl.settings.limits.evict and self.catalog.crawl(crawl.id).state is CrawlState.RUNNING:
+                assert self.count_open(crawl.id) <= CAP
 
     @rule(ms=st.integers(0, 5000))
     def wait(self, ms: int) -> None:
@@ -309,13 +332,15 @@ class StoreMachine(RuleBasedStateMachine):
         expected = self.expected[key]
         if state is not expected:
             assert expected is UrlState.QUEUED, f"{key} was {expected} and is {state}"
+            self.expected[key] = state
+            if state is UrlState.EVICTED and self.crawls[key[0]].settings.limits.evict:
+                return
             assert state in ENDED_BY_STORE
             assert self.catalog.crawl(key[0]).state in (
                 CrawlState.ENDING,
                 CrawlState.CANCELLED,
                 CrawlState.COMPLETED,
             ) or ((key[0], host) in self.dead), f"{key} ended by itself"
-            self.expected[key] = state
 
     @invariant()
     def a_url_is_held_once(self) -> None:
@@ -340,6 +365,11 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.catalog.tallies(crawl).get("visited", 0) <= limit
         for crawl, limit in self.max_urls.items():
             assert self.catalog.tallies(crawl)["urls"] <= limit
+
+    @invariant()
+    def tallies_are_a_count_of_the_rows(self) -> None:
+        for crawl in self.crawls.values():
+            assert breakdown(self.catalog, crawl) == counted_rows(self.catalog, crawl)
 
     @invariant()
     def over_means_that_nothing_is_open(self) -> None:

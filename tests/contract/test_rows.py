@@ -3,7 +3,9 @@
 import pytest
 
 from nephila.errors import DiskFull
-from nephila.frontier.store import Catalog, HostClock, Retry, RobotsRecord, Upkeep
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.store import HostClock, Retry, RobotsRecord
+from nephila.frontier.upkeep import Upkeep
 from nephila.models import ArchivePlace, CrawlState, Kind, Refusal, UrlState
 from nephila.policy.politeness import Pace
 from tests.contract.backend import Backend
@@ -12,7 +14,7 @@ from tests.contract.session import Session, all_urls, child, ended, seeded, stat
 A, B, C = "http://a.test/", "http://b.test/", "http://c.test/"
 
 
-@pytest.mark.requirement("F-01", "F-02", "D-01", "F-11")
+@pytest.mark.requirement("F-01", "F-02", "D-01", "F-11", "K20")
 def test_a_url_has_one_row_whoever_finds_it(backend: Backend, catalog: Catalog) -> None:
     crawl = seeded(catalog, A, B, C)
     one, two = Session(backend), Session(backend)
@@ -55,7 +57,7 @@ def test_two_crawls_with_the_same_url_are_independent(backend: Backend, catalog:
 # --- the permit
 
 
-@pytest.mark.requirement("F-03", "F-04", "F-27")
+@pytest.mark.requirement("F-03", "F-04", "F-27", "K41")
 def test_an_ended_row_takes_no_second_outcome_and_no_children(backend: Backend, catalog: Catalog) -> None:
     crawl = seeded(catalog, A, B)
     session = Session(backend)
@@ -167,6 +169,15 @@ def test_a_failure_at_any_statement_changes_nothing_and_the_batch_can_be_sent_ag
     assert catalog.refusals(crawl.id) == [("other.test", "scope", 3)]
     assert catalog.crawl(crawl.id).joined_hosts == ("www.a.test",)
     assert catalog.check() == []
+
+
+def test_hosts_join_the_scope_once_each(backend: Backend, catalog: Catalog) -> None:
+    first, second = seeded(catalog, A), seeded(catalog, B)
+    session = Session(backend)
+    for names in (("b.test", "a.test", "b.test"), ("c.test", "a.test")):
+        session.flush(joined_hosts=[(second.id, "x.test"), *((first.id, name) for name in names)])
+    assert catalog.crawl(first.id).joined_hosts == ("b.test", "a.test", "c.test")
+    assert catalog.crawl(second.id).joined_hosts == ("x.test",)
 
 
 def test_after_a_failure_no_stale_queue_is_remembered(backend: Backend, catalog: Catalog) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-import nephila.frontier.postgres.rulebook as postgres_rulebook
-import nephila.frontier.sqlite.rulebook as sqlite_rulebook
 from nephila.errors import UsageError
-from nephila.frontier.operators import Access, BlockKind, HostRule, Rulebook, Rulings
-from nephila.frontier.store import Catalog
+from nephila.frontier import rulebook as rules
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.operators import BlockKind, HostRule, Rulings
+from nephila.frontier.rulebook import Rulebook
 from tests.contract.backend import Backend
 from tests.contract.session import Session, seeded
 
@@ -22,8 +22,7 @@ def rulebook(backend: Backend) -> Rulebook:
 
 
 def bound(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
-    for module in (sqlite_rulebook, postgres_rulebook):
-        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(rules, name, value)
 
 
 def control(backend: Backend) -> int:
@@ -38,7 +37,6 @@ def control(backend: Backend) -> int:
 def test_without_a_word_nothing_is_ruled(backend: Backend, rulebook: Rulebook) -> None:
     assert rulebook.rulings() == Rulings()
     assert backend.frontier().rulings() == Rulings()
-    assert (rulebook.tokens(), rulebook.has_tokens(), rulebook.token(b"x" * 32)) == ([], False, None)
 
 
 # --- changes are heard of
@@ -50,14 +48,11 @@ CHANGES: dict[str, Change] = {
     "set_host": lambda book: book.set_host("a.test", 5, None, "", "me"),
     "clear_host": lambda book: book.clear_host("b.test"),
     "set_floor": lambda book: book.set_floor(100),
-    "add_token": lambda book: book.add_token("new", Access.READ, b"n" * 32),
-    "revoke_token": lambda book: book.revoke_token(1),
 }
 NOTHING: dict[str, Change] = {
     "known_block": lambda book: book.add_blocks(DOMAIN, ["old.test"], "again", "me"),
     "remove_unknown": lambda book: book.remove_block(99),
     "clear_unknown": lambda book: book.clear_host("z.test"),
-    "revoke_unknown": lambda book: book.revoke_token(99),
 }
 
 
@@ -65,7 +60,6 @@ NOTHING: dict[str, Change] = {
 def filled(rulebook: Rulebook) -> Rulebook:
     rulebook.add_blocks(DOMAIN, ["old.test"], "", "me")
     rulebook.set_host("b.test", 5, None, "", "me")
-    rulebook.add_token("old", Access.READ, b"o" * 32)
     return rulebook
 
 
@@ -208,43 +202,3 @@ def test_a_queue_that_is_held_or_asleep_for_good_is_left_alone(
     assert asleep is not None
     assert asleep.due_in_ms is None
     assert catalog.check() == []
-
-
-# --- tokens
-
-
-def test_a_token_is_found_by_its_digest_until_it_is_revoked(backend: Backend, rulebook: Rulebook) -> None:
-    token = rulebook.add_token("ci", Access.WRITE, b"1" * 32)
-    other = backend.rulebook()
-    assert other.token(b"1" * 32) == token
-    assert (token.name, token.access, token.revoked_at) == ("ci", Access.WRITE, None)
-    assert other.token(b"2" * 32) is None
-    assert other.has_tokens()
-    backend.clock.advance(1)
-    assert other.revoke_token(token.id)
-    assert not other.revoke_token(token.id)
-    assert rulebook.token(b"1" * 32) is None
-    assert not rulebook.has_tokens()
-    assert [each.revoked_at for each in rulebook.tokens()] == [backend.clock.now_ms()], "it stays in the list"
-
-
-def test_a_name_is_given_to_one_living_token(rulebook: Rulebook) -> None:
-    first = rulebook.add_token("ci", Access.READ, b"1" * 32)
-    with pytest.raises(UsageError, match="there is a token ci already"):
-        rulebook.add_token("ci", Access.ADMIN, b"2" * 32)
-    rulebook.revoke_token(first.id)
-    second = rulebook.add_token("ci", Access.ADMIN, b"2" * 32)
-    assert [token.id for token in rulebook.tokens()] == [first.id, second.id]
-
-
-def test_tokens_have_a_bound_and_the_revoked_are_forgotten_in_time(
-    rulebook: Rulebook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bound(monkeypatch, "TOKENS_MAX", 2)
-    for number in range(6):
-        rulebook.revoke_token(rulebook.add_token(f"t{number}", Access.READ, bytes([number]) * 32).id)
-    for name in ("a", "b"):
-        rulebook.add_token(name, Access.READ, name.encode() * 32)
-    with pytest.raises(UsageError, match="at most 2 tokens"):
-        rulebook.add_token("c", Access.READ, b"c" * 32)
-    assert [token.name for token in rulebook.tokens()] == ["t4", "t5", "a", "b"]

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
+import nephila.search.index as search_index
 import nephila.search.postgres_fts as postgres_fts
 import nephila.search.sqlite_fts as sqlite_fts
 from nephila.errors import UsageError
 from nephila.search import index as indexing
-from nephila.search.index import PLACED_WORDS_MAX, Document, Found, SearchIndex
+from nephila.search.index import PLACED_WORDS_MAX, Document, Matches, SearchIndex
 from nephila.search.query import parse_query
 from tests.contract.backend import Backend
 
@@ -41,7 +42,7 @@ def fill(index: SearchIndex, documents: Sequence[Document], start: int = 0, end:
 
 def ask(
     index: SearchIndex, text: str, crawls: Sequence[int] | None = None, host: str | None = None, limit: int = 50
-) -> Found:
+) -> Matches:
     return index.search(parse_query(text), crawls, host, limit, 0)
 
 
@@ -154,7 +155,7 @@ def test_pages_of_results(index: SearchIndex) -> None:
 
 
 def test_the_total_is_bounded(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (sqlite_fts, postgres_fts):
+    for module in (search_index, sqlite_fts, postgres_fts):
         monkeypatch.setattr(module, "MATCHES_MAX", 20)
         monkeypatch.setattr(module, "RANKED_MAX", 10)
     fill(index, [document(number, "same", "text") for number in range(1, 26)])
@@ -166,7 +167,7 @@ def test_the_total_is_bounded(index: SearchIndex, monkeypatch: pytest.MonkeyPatc
 
 def test_an_index_that_is_not_there_is_empty(index: SearchIndex) -> None:
     assert (index.marks(), index.crawls(), index.count()) == ({}, {}, 0)
-    assert ask(index, "anything") == Found([], 0, True)
+    assert ask(index, "anything") == Matches([], 0, True)
 
 
 def test_documents_and_mark_move_together(index: SearchIndex) -> None:
@@ -235,7 +236,7 @@ def test_another_connection_sees_what_was_committed(backend: Backend) -> None:
 def test_an_index_of_another_version(backend: Backend, monkeypatch: pytest.MonkeyPatch, older: bool) -> None:
     fill(backend.index(), DOCUMENTS)
     version = indexing.VERSION + (1 if older else -1)
-    for module in (sqlite_fts, postgres_fts):
+    for module in (search_index, sqlite_fts, postgres_fts):
         monkeypatch.setattr(module, "VERSION", version)
     index = backend.index()
     assert (ids(index, "spiders"), index.count(), index.marks()) == ([], 0, {}), "nothing that we could read"

@@ -3,8 +3,10 @@
 import pytest
 
 from nephila.errors import Fenced
-from nephila.frontier.store import Batch, Catalog, Outcome, Refill, Release, Upkeep
-from nephila.models import PARTITIONS, UrlState
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.store import WORKERS_KEPT, Batch, Outcome, Refill, Release, WorkerInfo
+from nephila.frontier.upkeep import Upkeep
+from nephila.models import PARTITIONS, CrawlState, Refusal, UrlState
 from tests.contract.backend import Backend
 from tests.contract.session import Session, ended, hosts_in, seeded, states
 
@@ -36,6 +38,22 @@ def test_a_fenced_session_changes_nothing(backend: Backend, catalog: Catalog) ->
     assert catalog.check() == []
 
 
+def test_a_new_session_of_a_fenced_worker_loads_nothing_before_its_first_lease(
+    backend: Backend, catalog: Catalog
+) -> None:
+    """Its first lease may fail. What the session before it owned is another's: two workers would ask one host."""
+    crawl = seeded(catalog, A)
+    worker = Session(backend)
+    worker.load()
+    backend.kill(worker.frontier)
+    heir = Session(backend)
+    worker.id, worker.seq, worker.held = worker.frontier.join(WorkerInfo("again", 1, "test")), 0, {}
+    assert worker.load() == []
+    (row,) = heir.load()
+    heir.flush(outcomes=[ended(row, crawl)], released=heir.releases())
+    assert catalog.check() == []
+
+
 def test_a_batch_out_of_turn_is_refused(backend: Backend, catalog: Catalog) -> None:
     seeded(catalog, A)
     session = Session(backend)
@@ -44,7 +62,7 @@ def test_a_batch_out_of_turn_is_refused(backend: Backend, catalog: Catalog) -> N
         session.frontier.flush(Batch(5))
 
 
-@pytest.mark.requirement("RC-01", "RC-02")
+@pytest.mark.requirement("RC-01", "RC-02", "K25")
 def test_upkeep_fences_the_dead_too(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
     seeded(catalog, A)
     dead, living = Session(backend), Session(backend)
@@ -56,6 +74,39 @@ def test_upkeep_fences_the_dead_too(backend: Backend, catalog: Catalog, upkeep: 
 
 
 @pytest.mark.requirement("RC-04")
+@pytest.mark.requirement("M-05")
+def test_fencing_tells_what_the_dead_had_in_flight(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+    seeded(catalog, "http://a.test/1", "http://a.test/2", "http://a.test/3")
+    dead = Session(backend)
+    first, second, _ = dead.load()
+    dead.flush(in_flight=[(first.id, 1), (second.id, 1)])
+    backend.kill(dead.frontier)
+    other = Session(backend, lease=False)
+    lease = other.lease()
+    assert (lease.fenced, lease.fenced_urls) == (1, 2)
+    other.flush(in_flight=[(first.id, 1)])
+    backend.kill(other.frontier)
+    for fenced in (1, 0):
+        done = upkeep.run_once()
+        assert (done["fenced"], done["fenced_urls"]) == (fenced, fenced)
+
+
+@pytest.mark.requirement("M-03", "M-11")
+def test_how_long_the_most_overdue_queue_waits(backend: Backend, catalog: Catalog) -> None:
+    assert catalog.overdue_ms() == 0
+    crawl = seeded(catalog, "http://a.test/", "http://b.test/")
+    backend.clock.advance(7000)
+    assert catalog.overdue_ms() == 7000
+    session = Session(backend)
+    session.load()
+    assert catalog.overdue_ms() == 0, "what is held does not wait for a worker"
+    queue = session.queue_of("a.test")
+    session.flush(released=[Release(queue, 3000, 0)])
+    assert (catalog.overdue_ms(), catalog.crawl(crawl.id).state) == (0, CrawlState.RUNNING)
+    backend.clock.advance(5000)
+    assert catalog.overdue_ms() == 2000
+
+
 def test_leaving_frees_everything_in_peace(backend: Backend, catalog: Catalog) -> None:
     crawl = seeded(catalog, A, limits__max_pages=5)
     leaver = Session(backend)
@@ -65,6 +116,29 @@ def test_leaving_frees_everything_in_peace(backend: Backend, catalog: Catalog) -
     assert set(heir.lease().partitions.values()) == {None}
     assert len(heir.load(grants_wanted={crawl.id: 5})) == 1
     assert heir.flush(grants_wanted={crawl.id: 5}).grants == {crawl.id: 5}, "unused grants came back"
+
+
+def test_sessions_that_ended_long_ago_are_forgotten(backend: Backend, catalog: Catalog, upkeep: Upkeep) -> None:
+    crawl = seeded(catalog, A)
+    zombie = Session(backend)
+    zombie.flush(refusals={(crawl.id, "b.test", Refusal.SCOPE): 3}, archive_files=[("open.warc.gz", 10)])
+    first = Session(backend, lease=False)
+    first.flush(refusals={(crawl.id, "b.test", Refusal.SCOPE): 4})
+    backend.kill(zombie.frontier)
+    first.frontier.leave()
+    for _ in range(WORKERS_KEPT):
+        Session(backend, lease=False).frontier.leave()
+    living = Session(backend)
+    upkeep.run_once()
+    ids = {worker.id for worker in catalog.workers()}
+    assert len(ids) == WORKERS_KEPT + 2 and {zombie.id, living.id} <= ids
+    assert first.id not in ids, "the oldest of those whose files are closed"
+    assert sum(n for _, _, n in catalog.refusals(crawl.id, "b.test")) == 7, "what they counted stays"
+    with pytest.raises(Fenced):
+        first.flush()
+    with pytest.raises(Fenced):
+        first.lease()
+    assert catalog.check() == []
 
 
 # --- lost answers
@@ -161,7 +235,7 @@ def test_the_mark_of_a_forced_partition_outlives_a_peaceful_hand_over(backend: B
     assert set(Session(backend, lease=False).lease().partitions.values()) == {10}
 
 
-@pytest.mark.requirement("F-26")
+@pytest.mark.requirement("F-26", "K28")
 def test_three_workers_come_and_die_and_every_partition_has_one_owner(backend: Backend) -> None:
     sessions = [Session(backend) for _ in range(3)]
     for _ in range(4):

@@ -8,7 +8,6 @@ import pytest
 
 from tests.e2e.fleet import Fleet
 from tests.e2e.harness import STORES, Places
-from tests.postgres import stop_servers
 
 
 @pytest.fixture(params=STORES)
@@ -24,9 +23,3 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
         made = Fleet(Places("postgres", tmp_path, opened)())
         opened.callback(made.close)
         yield made
-
-
-@pytest.fixture(scope="session", autouse=True)
-def servers() -> Iterator[None]:
-    yield
-    stop_servers()

@@ -6,31 +6,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nephila.frontier.store import Crawl, WorkerRow
+from nephila.frontier.records import WorkerRow
+from nephila.frontier.store import Crawl
 from nephila.models import PARTITIONS
-from tests.e2e.harness import LEASE_SECONDS, Place
+from nephila.worker.worker import DRAIN_MS
+from tests.e2e.harness import Place, await_end
+from tests.patience import PATIENCE_SECONDS, until
 
-START_SECONDS_MAX = 30.0
-EXIT_SECONDS_MAX = 10.0  # after SIGTERM: the promise of `nephila worker`
-POLL_SECONDS = 0.02
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
-def until(condition: Callable[[], object], seconds: float, what: str) -> float:
-    """How long it took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() < began + seconds, f"not within {seconds} s: {what}"
-        time.sleep(POLL_SECONDS)
-    return time.monotonic() - began
-
-
 def pass_by(seconds: float) -> None:
-    """What is proven needs real time: leases end, nothing happens."""
+    """Sleep: the test proves what real time does, like leases that end or a rest in which nothing happens."""
     time.sleep(seconds)
 
 
@@ -48,10 +39,11 @@ class Machine:
         *,
         workers: int = 1,
         url: str | None = None,
-        lease: float = LEASE_SECONDS,
+        lease: float | None = None,
         private: bool = True,
         environment: Mapping[str, str] | None = None,
     ) -> None:
+        self._place = place
         self.name = name
         self.agent = f"Nephila/0 ({name})"
         self.log_path = place.folder / f"{name}.log"
@@ -59,7 +51,8 @@ class Machine:
         settings = place.settings()
         command = [sys.executable, "-m", "nephila", "worker", "--store", url or place.url or ""]
         command += ["--data", str(place.folder / name), "--archive", str(settings.archive_folder)]
-        command += ["--workers", str(workers), "--lease", str(lease), "--log-level", "warning", "--log-format", "json"]
+        command += ["--workers", str(workers), "--lease", str(lease or place.lease)]
+        command += ["--log-level", "warning", "--log-format", "json"]
         command += ["--allow-private"] if private else []
         more = {"NEPHILA_USER_AGENT": self.agent, "NEPHILA_PARSERS": "1", **(environment or {})}
         with self.log_path.open("ab") as log:
@@ -88,24 +81,29 @@ class Machine:
         lines = (json.loads(line) for line in self.log().splitlines() if line.startswith("{"))
         return [line for line in lines if line.get("event") == name]
 
-    def signal_workers(self, number: int) -> None:
-        for pid in self.workers:
-            os.kill(pid, number)
+    def kill_workers(self) -> None:
+        """Kill its workers like a fault of theirs would; the command replaces them."""
+        pids = self.workers
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not set(pids) & set(self.workers), "its command knows that they are dead")
+        for pid in pids:
+            self._place.bury(pid)
 
     def terminate(self) -> None:
         self.process.terminate()
 
-    def wait(self, seconds: float = EXIT_SECONDS_MAX) -> int:
-        return self.process.wait(seconds)
+    def wait(self) -> int:
+        return self.process.wait(PATIENCE_SECONDS)
 
     def kill(self) -> None:
-        """As a power cut: the command and all below it."""
+        """Kill the command and all processes below it at once, like a power cut."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def cpu_seconds(self) -> float:
-        """Of all its living processes."""
+        """CPU of all its living processes."""
         ticks = 0
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -134,6 +132,18 @@ class Fleet:
         self.ready(count)
         return started
 
+    def retire(self, machine: Machine) -> bool:
+        """Let it go in peace. False: it cut off requests, since it needed longer than DRAIN_MS to read their answers.
+
+        That is the way on a machine that is too busy; the answers had come at once.
+        """
+        began = time.monotonic()
+        machine.terminate()
+        until(lambda: self.share(machine) == 0, "it has handed back")
+        in_time = time.monotonic() - began < DRAIN_MS / 1000
+        assert machine.wait() == 0
+        return in_time
+
     def alive(self) -> list[WorkerRow]:
         return [worker for worker in self.place.store().catalog.workers() if worker.alive]
 
@@ -144,24 +154,19 @@ class Fleet:
         return sum(worker.partitions for worker in self.alive() if worker.pid in machine.workers)
 
     def ready(self, workers: int) -> None:
-        """All have joined, every partition has an owner and every worker a share."""
+        """Wait until all have joined, every partition has an owner and every worker a share."""
 
         def settled() -> bool:
             shares = self.shares()
             return len(shares) == workers and sum(shares) == PARTITIONS and min(shares) >= PARTITIONS // workers // 2
 
-        until(settled, START_SECONDS_MAX, f"{workers} workers with a share each")
+        until(settled, f"{workers} workers with a share each")
 
-    def run_crawl(self, crawl_id: int, seconds: float = 60) -> Crawl:
-        catalog = self.place.store().catalog
-        end = time.monotonic() + seconds
-        while not (crawl := catalog.crawl(crawl_id)).state.over:
-            assert time.monotonic() < end, f"not over after {seconds} s: {self.describe(crawl_id)}"
-            time.sleep(POLL_SECONDS)
-        return crawl
+    def run_crawl(self, crawl_id: int) -> Crawl:
+        return await_end(self.place.store().catalog, crawl_id, lambda: self.describe(crawl_id))
 
     def hurry(self, crawl: Crawl) -> None:
-        """All has been seen: what is left is done without rest."""
+        """Let the rest of the crawl run without delays, once the test has seen what it needs."""
         polite = crawl.settings.polite.model_copy(update={"floor_ms": 0, "max_inflight": 4})
         self.place.store().catalog.change_settings(crawl.id, crawl.settings.model_copy(update={"polite": polite}))
 

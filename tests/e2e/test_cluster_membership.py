@@ -3,25 +3,23 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from nephila import __version__
-from nephila.frontier.store import WorkerRow
+from nephila.frontier.records import WorkerRow
 from nephila.models import PARTITIONS
-from tests.e2e.fleet import EXIT_SECONDS_MAX, START_SECONDS_MAX, Fleet, Machine, clean_environment, until
-from tests.e2e.harness import LEASE_SECONDS, asked_urls, repeated_requests
+from nephila.worker.worker import DRAIN_MS
+from tests.e2e.fleet import Fleet, Machine, clean_environment
+from tests.e2e.harness import SHORT_LEASE_SECONDS, asked_urls, repeated_requests
+from tests.patience import PATIENCE_SECONDS, until
 from tests.site.fixtures import html
 from tests.site.graphs import generate
 from tests.site.server import Page, TestWeb
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
-HAND_BACK_SECONDS_MAX = 2.0
-SHARE_SECONDS_MAX = 2 * LEASE_SECONDS
-REPLACED_SECONDS_MAX = LEASE_SECONDS + 5.0
 FAIR = PARTITIONS // 2 / 1.2  # nothing moves below policy.balance.IMBALANCE
 SEED = 42424
 BUSY = {"polite.floor_ms": 20, "polite.max_inflight": 1}
@@ -37,70 +35,88 @@ def session_of(fleet: Fleet, machine: Machine) -> WorkerRow | None:
     return next((worker for worker in fleet.alive() if worker.pid in machine.workers), None)
 
 
+def sent_by(machine: Machine, web: TestWeb) -> int:
+    return sum(hit.headers["user-agent"] == machine.agent for hit in web.hits())
+
+
 @pytest.mark.requirement("W-10", "F-26", "F-28", "AD-08")
-def test_a_worker_that_starts_gets_its_share_within_two_lease_times(fleet: Fleet) -> None:
-    """Also under load: counted from its heartbeat row, since Python takes a second to start."""
+def test_a_worker_that_starts_gets_its_share_of_a_running_crawl(fleet: Fleet) -> None:
     with TestWeb() as web:
         graph = generate(SEED, 1200, web.port, hosts=8)
         web.add(graph.sites)
         fleet.start_all(1)
-        crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY | {"polite.floor_ms": 50})
-        until(lambda: len(web.hits()) > 40, 20, "the crawl goes")
+        web.hold(after=40)
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY | {"polite.floor_ms": 100})
+        until(lambda: web.holding, "the crawl goes")
         newcomer = fleet.start("newcomer")
-        until(lambda: session_of(fleet, newcomer), START_SECONDS_MAX, "it has joined")
-        until(lambda: fleet.share(newcomer) > 0, SHARE_SECONDS_MAX, "it has a share")
+        until(lambda: fleet.share(newcomer) > 0, "it has a share")
+        web.go_on()
+        until(lambda: any(hit.headers["user-agent"] == newcomer.agent for hit in web.hits()), "it works")
+        fleet.hurry(crawl)
         fleet.run_crawl(crawl.id)
         assert graph.mismatches(fleet.place.states(crawl.id)) == []
         assert repeated_requests(web.hits()) == 0, "a hand-back repeats nothing"
-        assert any(hit.headers["user-agent"] == newcomer.agent for hit in web.hits())
-        until(lambda: sum(fleet.shares()) == PARTITIONS, SHARE_SECONDS_MAX, "every partition has an owner")
+        until(lambda: sum(fleet.shares()) == PARTITIONS, "every partition has an owner")
 
 
 @pytest.mark.requirement("W-10", "F-28")
 def test_idle_shares_are_even(fleet: Fleet) -> None:
     fleet.start_all(1)
     newcomer = fleet.start("newcomer")
-    until(lambda: session_of(fleet, newcomer), START_SECONDS_MAX, "it has joined")
-    until(lambda: fleet.share(newcomer) >= FAIR, SHARE_SECONDS_MAX, "it has half")
-    until(lambda: sum(fleet.shares()) == PARTITIONS, SHARE_SECONDS_MAX, "every partition has an owner")
+    until(lambda: fleet.share(newcomer) >= FAIR, "it has half")
+    until(lambda: sum(fleet.shares()) == PARTITIONS, "every partition has an owner")
 
 
 @pytest.mark.requirement("RC-04", "RC-06", "W-10", "AD-08")
-def test_sigterm_hands_back_within_2_s_and_exits_within_10(fleet: Fleet) -> None:
+def test_sigterm_hands_back_and_exits(fleet: Fleet) -> None:
     with TestWeb() as web:
         graph = generate(SEED, 800, web.port, hosts=8)
         web.add(graph.sites)
         leaving, _ = fleet.start_all(2)
-        crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY)
-        until(lambda: len(web.hits()) > 100, 20, "the crawl goes")
-        began = time.monotonic()
-        leaving.terminate()
-        until(lambda: fleet.share(leaving) == 0, HAND_BACK_SECONDS_MAX, "it has handed back")
-        assert leaving.wait() == 0
-        assert time.monotonic() - began < EXIT_SECONDS_MAX
-        until(lambda: fleet.shares() == [PARTITIONS], 2 * LEASE_SECONDS, "the other has everything")
-        asked = len(web.hits())
+        crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY | {"polite.floor_ms": 100})
+        until(lambda: len(web.hits()) > 40 and sent_by(leaving, web), "the crawl goes")
+        in_time = fleet.retire(leaving)
+        web.settle()
+        asked, by_it = len(web.hits()), sent_by(leaving, web)
+        until(lambda: fleet.shares() == [PARTITIONS], "the other has everything")
+        fleet.hurry(crawl)
         fleet.run_crawl(crawl.id)
         assert len(web.hits()) > asked, "the crawl went on without it"
+        assert sent_by(leaving, web) == by_it
         assert graph.mismatches(fleet.place.states(crawl.id)) == []
-        assert repeated_requests(web.hits()) == 0, "what was in flight was finished and flushed"
-        assert not any(
-            hit.started > began + EXIT_SECONDS_MAX for hit in web.hits() if hit.headers["user-agent"] == leaving.agent
-        )
+        assert repeated_requests(web.hits()) <= (0 if in_time else 8), "what was in flight was finished and flushed"
+
+
+@pytest.mark.requirement("RC-04", "RC-06")
+def test_sigterm_waits_for_no_page_that_never_comes(fleet: Fleet) -> None:
+    """The requests in flight are cut off when their time is over: their rows stay open, for the next one."""
+    assert DRAIN_MS <= 2000, "the hosts of a worker that leaves are another's after 2 s"
+    with TestWeb() as web:
+        web.add({"127.0.0.1": {"/": html("/never"), "/never": html()}})
+        (leaving,) = fleet.start_all(1)
+        web.hold(after=2)  # robots.txt and the first page
+        crawl = fleet.place.start([web.url("/")])
+        until(lambda: any(hit.path == "/never" for hit in web.hits()), "the page is in flight")
+        leaving.terminate()
+        assert leaving.wait() == 0
+        assert fleet.alive() == []
+        assert fleet.place.states(crawl.id) == {web.url("/"): "visited", web.url("/never"): "queued"}
 
 
 @pytest.mark.requirement("RC-01", "RC-03", "W-10", "F-26")
-def test_a_machine_that_dies_is_replaced_within_its_lease_plus_5_s(fleet: Fleet) -> None:
+def test_a_machine_that_dies_is_replaced_when_its_lease_is_over(fleet: Fleet) -> None:
     """The command and its processes at once: nobody is left to restart them."""
-    dying, _ = fleet.start_all(2)
+    dying = fleet.start("dying", lease=SHORT_LEASE_SECONDS)
+    fleet.start("other")
+    fleet.ready(2)
     dying.kill()
-    until(lambda: fleet.shares() == [PARTITIONS], REPLACED_SECONDS_MAX, "the other has everything")
+    until(lambda: fleet.shares() == [PARTITIONS], "the other has everything")
 
 
 @pytest.mark.requirement("W-09", "AD-02", "F-05")
 def test_a_worker_keeps_a_heartbeat_row(fleet: Fleet) -> None:
     with TestWeb() as web:
-        links = [f"/{number}" for number in range(300)]
+        links = [f"/{number}" for number in range(2000)]
         web.add({"127.0.0.1": {"/": html(*links)} | dict.fromkeys(links, Page(b"x", delay_ms=20))})
         (machine,) = fleet.start_all(1)
         fleet.place.start([web.url("/")], {"polite.max_inflight": 4})
@@ -109,8 +125,7 @@ def test_a_worker_keeps_a_heartbeat_row(fleet: Fleet) -> None:
             row = session_of(fleet, machine)
             return row if row and row.current and row.vitals.pages_per_s > 0 else None
 
-        until(found, 20, "it says what it does")
-        row = session_of(fleet, machine)
+        row = until(found, "it says what it does")
         assert row is not None
         assert ([row.pid], row.version, row.partitions) == (machine.workers, __version__, PARTITIONS)
         assert row.name == os.uname().nodename
@@ -125,7 +140,7 @@ def test_a_command_without_workers_starts_a_crawl_and_watches(fleet: Fleet) -> N
         web.add(graph.sites)
         fleet.start_all(1)
         watching = nephila(fleet, "crawl", *graph.seeds, "--allow-private", "--delay", "0", "--workers", "0", "--quiet")
-        out, err = watching.communicate(timeout=60)
+        out, err = watching.communicate(timeout=PATIENCE_SECONDS)
         assert (watching.returncode, err) == (0, "")
         assert "crawl 1 completed" in out
         assert graph.mismatches(fleet.place.states(1)) == []
@@ -136,12 +151,14 @@ def test_a_watcher_that_goes_leaves_the_crawl_to_the_cluster(fleet: Fleet) -> No
         graph = generate(SEED, 200, web.port)
         web.add(graph.sites)
         fleet.start_all(1)
+        web.hold(after=20)
         watching = nephila(fleet, "crawl", *graph.seeds, "--allow-private", "--delay", "0.02", "--workers", "0")
-        until(lambda: len(web.hits()) > 20, 30, "the crawl goes")
+        until(lambda: web.holding, "the crawl goes")
         watching.terminate()
-        out, _ = watching.communicate(timeout=30)
+        out, _ = watching.communicate(timeout=PATIENCE_SECONDS)
         assert watching.returncode == 130
         assert "crawl 1 goes on without this command" in out
+        web.go_on()
         fleet.run_crawl(1)
         assert graph.mismatches(fleet.place.states(1)) == []
 
@@ -163,21 +180,23 @@ def test_9_a_process_that_does_not_fit_the_schema_refuses_and_the_others_go_on(f
         graph = generate(SEED, 400, web.port, hosts=3)
         web.add(graph.sites)
         (old,) = fleet.start_all(1)
+        web.hold(after=30)
         crawl = fleet.place.start(list(graph.seeds), graph.settings | BUSY)
-        until(lambda: len(web.hits()) > 30, 20, "the crawl goes")
+        until(lambda: web.holding, "the crawl goes")
         with fleet.place.store().catalog.database.write() as cursor:  # type: ignore[attr-defined]
             cursor.execute("UPDATE nephila_schema SET version = version + 1")
         stranger = fleet.start("stranger")
-        assert stranger.wait(START_SECONDS_MAX) == 2
+        assert stranger.wait() == 2
         (line,) = stranger.log().splitlines()
         assert line.startswith("nephila: ") and "newer Nephila" in line
         asked = len(web.hits())
+        web.go_on()
         fleet.run_crawl(crawl.id)
         assert len(web.hits()) > asked, "those who were there went on"
         assert graph.mismatches(fleet.place.states(crawl.id)) == []
         assert old.process.poll() is None
         watching = nephila(fleet, "status")
-        _, err = watching.communicate(timeout=30)
+        _, err = watching.communicate(timeout=PATIENCE_SECONDS)
         assert watching.returncode == 2 and "newer Nephila" in err and err.count("\n") == 1
 
 
@@ -197,7 +216,7 @@ def test_one_hot_host_has_one_owner_and_its_other_work_moves(fleet: Fleet) -> No
             least[0] = min(least[0], min(fleet.shares(), default=PARTITIONS))
             return fleet.over(crawl.id)
 
-        until(unburdened, 60, "the crawl is over")
+        until(unburdened, "the crawl is over")
         assert len({hit.headers["user-agent"] for hit in web.hits()}) == 1, "one host, one owner"
         assert violations(web.hits(), 0, max_inflight=2) == []
         assert least[0] < PARTITIONS // 8, "its owner gave the others away"

@@ -9,7 +9,7 @@ from tests.site.graphs import generate, seeds_under_test
 from tests.site.server import TestWeb
 
 
-@pytest.mark.requirement("T-03", "F-07", "F-02", "C-02")
+@pytest.mark.requirement("T-03", "F-07", "F-02", "C-02", "K20")
 @pytest.mark.parametrize("pages", [11, 120, 600])
 @pytest.mark.parametrize("seed", seeds_under_test())
 def test_the_export_is_what_the_generator_computed(seed: int, pages: int, places: Places) -> None:

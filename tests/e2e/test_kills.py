@@ -5,11 +5,11 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
-from tests.e2e.harness import LEASE_SECONDS, Cluster, Places, assert_whole, repeated_requests
+from tests.e2e.harness import SHORT_LEASE_SECONDS, Cluster, Places, assert_whole, repeated_requests
+from tests.patience import PATIENCE_SECONDS, until
 from tests.site.graphs import generate
 from tests.site.politeness import violations
 from tests.site.server import TestWeb
@@ -19,16 +19,16 @@ IN_FLIGHT_MAX = 4 * 4  # four hosts, max_inflight 4
 UNFLUSHED_MAX = 500 + IN_FLIGHT_MAX  # results of a worker that were not committed yet
 
 
-def kill_one(cluster: Cluster, web: TestWeb, crawl_id: int, chance: random.Random, requests: int) -> None:
-    """A random worker, so many requests from now: moments in requests are the same on a fast and on a slow machine."""
+def kill_one(cluster: Cluster, web: TestWeb, chance: random.Random, answers: int) -> None:
+    """A random worker, so many answers from now: moments in answers are the same on a fast and on a slow machine.
 
-    def over() -> bool:
-        return cluster.store.catalog.crawl(crawl_id).state.over
-
-    wanted = len(web.hits()) + requests
-    cluster.run_until(lambda: over() or (len(web.hits()) >= wanted and bool(cluster.supervisor.pids)))
-    assert not over(), "the crawl was over before it could be hurt"
-    os.kill(chance.choice(cluster.supervisor.pids), signal.SIGKILL)
+    The web answers no more until the next kill, or until it goes on: the crawl cannot be over before.
+    """
+    web.hold(after=answers)
+    cluster.run_until(lambda: web.holding and bool(cluster.supervisor.pids))
+    victim = chance.choice(cluster.supervisor.pids)
+    os.kill(victim, signal.SIGKILL)
+    cluster.run_until(lambda: victim not in cluster.supervisor.pids)
 
 
 @pytest.mark.requirement("RC-07", "RC-09", "F-04", "F-07", "RC-01", "ST-05")
@@ -42,7 +42,8 @@ def test_random_workers_are_killed_again_and_again(places: Places) -> None:
         kills = 8
         with Cluster(place) as cluster:
             for _ in range(kills):
-                kill_one(cluster, web, crawl.id, chance, chance.randint(40, 160))
+                kill_one(cluster, web, chance, chance.randint(40, 160))
+            web.go_on()
             cluster.run_crawl(crawl.id)
         assert_whole(place, crawl.id, graph)
         assert repeated_requests(web.hits()) <= kills * UNFLUSHED_MAX
@@ -51,7 +52,7 @@ def test_random_workers_are_killed_again_and_again(places: Places) -> None:
 @pytest.mark.requirement("RC-09", "F-17", "ST-05")
 def test_everything_is_killed_and_the_same_command_goes_on(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process group of a real `nephila crawl`, at random moments."""
-    monkeypatch.setenv("NEPHILA_LEASE_SECONDS", str(LEASE_SECONDS))
+    monkeypatch.setenv("NEPHILA_LEASE_SECONDS", str(SHORT_LEASE_SECONDS))
     chance = random.Random(91817)
     with TestWeb() as web:
         graph = generate(91817, 2000, web.port, hosts=3)
@@ -79,14 +80,14 @@ def test_everything_is_killed_and_the_same_command_goes_on(places: Places, monke
             process = subprocess.Popen(
                 command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
-            wanted = len(web.hits()) + chance.randint(100, 400)
-            while len(web.hits()) < wanted:
-                assert process.poll() is None, "the crawl was over before it could be hurt"
-                time.sleep(0.005)
+            web.hold(after=chance.randint(100, 400))
+            until(lambda process=process: web.holding or process.poll() is not None)  # type: ignore[misc]
+            assert process.poll() is None, "it ended by itself"
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             kills += 1
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        web.go_on()
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         assert done.returncode == 0, done.stderr
         crawls = place.store().catalog.crawls()
         assert len(crawls) == 1, "the same command goes on with the same crawl"
@@ -130,7 +131,8 @@ def test_politeness_holds_over_kills_restarts_redirects_and_robots(places: Place
         )
         with Cluster(place) as cluster:
             for _ in range(4):
-                kill_one(cluster, web, crawl.id, chance, chance.randint(8, 18))
+                kill_one(cluster, web, chance, chance.randint(8, 18))
+            web.go_on()
             cluster.run_crawl(crawl.id)
         assert violations(web.hits(), delay) == []
         assert graph.mismatches(place.states(crawl.id)) == []

@@ -1,4 +1,5 @@
-"""Names of discovered hosts (dns.resolve_discovered): looked up long before their turn, and once each."""
+"""Names, looked up before the turn of their host: of hosts that are to be asked, and of all that are discovered where
+the crawl wants it (dns.resolve_discovered), once each."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,10 +8,17 @@ from typing import Any
 import pytest
 
 from nephila import wiring
-from nephila.frontier.store import Batch, Flushed, Frontier, HostClock, HostRow, WorkerInfo
+from nephila.clock import SystemClock
+from nephila.fetch.fetcher import FetchResult
+from nephila.fetch.resolver import DnsAnswer, Resolver
+from nephila.frontier.store import Batch, Flushed, Frontier, HostClock, WorkerInfo
+from nephila.metrics import DNS_DURATION, Meter
+from nephila.metrics import Place as MeterPlace
 from nephila.models import UrlState
 from nephila.policy.politeness import Pace
 from nephila.settings import ProcessSettings
+from nephila.urls.identity import hostname_of
+from nephila.worker.metering import Metering
 from tests.e2e.harness import Place, Places, close, run_here
 from tests.site.fixtures import html
 from tests.site.names import AAAA, A, NameServer
@@ -18,6 +26,7 @@ from tests.site.server import TestWeb
 
 ROOT = "root.test"
 CHILDREN = {"one.test": ("127.0.0.2", "edge.cdn.test node.cdn.test"), "two.test": ("127.0.0.3", "")}
+SECOND_MS = 1000
 PAGES_PER_HOST = 40  # more than the first window of a queue
 HALF_MINUTE_MS, HOUR_MS = 30_000, 3_600_000
 ASKED_BEFORE, DELAY_MS = 3, 60_000
@@ -34,8 +43,8 @@ def names() -> Iterator[NameServer]:
         yield server
 
 
-def place_with(places: Places, names: NameServer) -> Place:
-    return places(more={"dns_servers": (names.address,)})
+def place_with(places: Places, names: NameServer, **more: Any) -> Place:
+    return places(more={"dns_servers": (names.address,), **more})
 
 
 def links_to(hosts: Any, web: TestWeb) -> list[str]:
@@ -53,7 +62,7 @@ def asked_before(place: Place, hosts: Any, rest_ms: int) -> None:
     close(frontier)
 
 
-def host_row(place: Place, host: str) -> HostRow:
+def host_row(place: Place, host: str) -> HostClock:
     row = place.store().catalog.host(host)
     assert row is not None
     return row
@@ -123,7 +132,7 @@ def test_a_host_is_resolved_long_before_its_turn(places: Places, names: NameServ
     assert place.store().catalog.check() == []
 
 
-@pytest.mark.requirement("A-21", "W-14")
+@pytest.mark.requirement("A-21", "W-14", "K30")
 @pytest.mark.parametrize("resolve", [True, False])
 def test_a_host_that_is_never_asked_is_resolved_where_the_crawl_wants_it(
     places: Places, names: NameServer, resolve: bool
@@ -158,7 +167,7 @@ def test_a_host_that_is_never_asked_is_resolved_where_the_crawl_wants_it(
         assert {name for name, _ in names.asked} == {ROOT}
 
 
-@pytest.mark.requirement("A-21", "W-14")
+@pytest.mark.requirement("A-21", "W-14", "K30")
 def test_a_name_that_does_not_resolve_hurts_neither_parent_nor_child(places: Places, names: NameServer) -> None:
     nowhere = ("nowhere.test", "broken.test")
     names.failing.add("broken.test")
@@ -188,3 +197,58 @@ def test_a_name_that_does_not_resolve_hurts_neither_parent_nor_child(places: Pla
         row = host_row(place, host)
         assert (row.addresses, row.requests, row.rest_reason, row.pace) == ("", ASKED_BEFORE, "", Pace())
     assert Counter(names.asked)["nowhere.test", A] == 1, "the second rows of a host do not ask again"
+
+
+class Timed(Metering):
+    """Keeps what each request waited for its name."""
+
+    def __init__(self) -> None:
+        super().__init__(Meter(MeterPlace.WORKER), SystemClock())
+        self.dns_ms: dict[str, list[float]] = {}
+
+    def fetched(self, result: FetchResult) -> None:
+        super().fetched(result)
+        self.dns_ms.setdefault(hostname_of(result.url), []).append(result.timing.dns_ms)
+
+
+@pytest.mark.requirement("W-14", "W-15")
+def test_the_name_of_a_host_that_waits_for_its_turn_is_known_when_it_comes(
+    places: Places, names: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only slot is taken by a slow host; the name server is slow, too. Both are over before the next host's turn:
+    its requests do not wait for its name."""
+    (waiting, *_) = CHILDREN
+    names.late = {waiting}
+    known: set[str] = set()
+    keep = Resolver._keep
+
+    def note(resolver: Resolver, hostname: str, answer: DnsAnswer) -> None:
+        keep(resolver, hostname, answer)
+        known.add(hostname)
+
+    monkeypatch.setattr(Resolver, "_keep", note)
+    place = place_with(places, names, concurrency=1)
+    asked_before(place, [waiting], SECOND_MS)  # so the other one is the first
+    metering = Timed()
+    with TestWeb() as web:
+        web.add({host: {"/": html("/more"), "/more": html()} for host in (ROOT, waiting)})
+        web.hold()
+
+        def answer_by_and_by() -> bool:
+            hits = {hit.host for hit in web.hits()}
+            if not web.holding:
+                return False
+            if waiting in {name for name, _ in names.asked} and waiting not in known:
+                assert waiting not in hits
+                names.gate.set()
+            if waiting in known and ROOT in hits:
+                assert hits == {ROOT}
+                web.go_on()
+            return False
+
+        crawl = place.start([web.url("/", host) for host in (ROOT, waiting)])
+        run_here(place, crawl.id, until=answer_by_and_by, metering=metering)
+        assert {hit.path for hit in web.hits() if hit.host == waiting} == {"/robots.txt", "/", "/more"}
+    assert metering.dns_ms[waiting] == [0.0, 0.0, 0.0]
+    assert sum(metering.meter.distribution(DNS_DURATION).counts) <= 1, "only the first one asked while it was looked up"
+    assert set(place.states(crawl.id).values()) == {UrlState.VISITED}

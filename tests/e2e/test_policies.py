@@ -1,15 +1,20 @@
 """What profiles and settings change: redirect modes, depth, several seeds, what is kept of a page, and its archive."""
 
 from collections import Counter
+from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 
 from nephila.archive.reader import read_response
 from nephila.fetch.body import decode_body
-from nephila.models import ArchivePlace
+from nephila.fetch.headers import Headers
+from nephila.frontier.store import Batch, Flushed, Frontier
+from nephila.models import OPEN, ArchivePlace, Refusal
+from nephila.urls.identity import url_key
+from nephila.wiring import Store
 from tests.e2e.harness import Places, run_here
 from tests.site.fixtures import FIXTURES, html, moved
-from tests.site.graphs import generate
 from tests.site.politeness import violations
 from tests.site.server import Page, Sites, TestWeb
 from tests.unit.archive.judges import complaints
@@ -39,7 +44,7 @@ HOPS: Sites = {
 }
 
 
-@pytest.mark.requirement("R-04", "S-01")
+@pytest.mark.requirement("R-04", "S-01", "K14")
 @pytest.mark.parametrize(
     ("mode", "states"),
     [
@@ -79,6 +84,63 @@ def test_at_the_depth_limit(at_max_depth: str, state: str, places: Places) -> No
         assert ("/2" in asked) is (state == "visited")
 
 
+CAP, DEPTH = 5, 3
+
+
+class Capped:
+    """A store in which never more than CAP URLs are open; upkeep follows each flush. It notes the links refused."""
+
+    def __init__(self, frontier: Frontier, store: Store, crawl_id: int) -> None:
+        self._frontier, self._store, self._crawl_id = frontier, store, crawl_id
+        self.refused: set[bytes] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._frontier, name)
+
+    def flush(self, batch: Batch) -> Flushed:
+        answer = self._frontier.flush(batch)
+        self._store.upkeep.run_once()
+        tallies = self._store.catalog.tallies(self._crawl_id)
+        assert sum(tallies[state] for state in OPEN) <= CAP
+        self.refused |= {key for _, key in answer.crowded_out}
+        return answer
+
+
+@pytest.mark.requirement("F-16", "F-22", "F-23")
+@pytest.mark.parametrize("evict", [False, True])
+def test_a_cap_on_open_urls_and_a_depth_limit(evict: bool, places: Places) -> None:
+    """Each page links to all pages of its level and of the next one: what was refused is found again."""
+    levels = [[f"/{level}/{n}" for n in range(12)] for level in range(DEPTH + 1)]
+    site = {"/": html(*levels[0])}
+    for own, below in pairwise([*levels, []]):
+        site |= {path: html(*own, *below) for path in own}
+    with TestWeb() as web:
+        web.add({"127.0.0.1": site})
+        place = places()
+        overrides = {"scope.max_depth": DEPTH, "limits.max_frontier": CAP, "limits.evict": evict}
+        crawl = place.start([web.url("/")], overrides | {"robots.mode": "ignore"})
+        store, made = place.store(), list[Capped]()
+
+        def capped(frontier: Frontier) -> Frontier:
+            made.append(Capped(frontier, store, crawl.id))
+            return cast(Frontier, made[0])
+
+        over = run_here(place, crawl.id, wrap=capped)
+        rows = place.rows(crawl.id)
+        assert (over.state, over.limited_by) == ("completed", "max_frontier")
+        assert max(row.depth for row in rows) <= DEPTH
+        again = made[0].refused.intersection(url_key(row.url) for row in rows)
+        refusals = {reason: n for _, reason, n in store.catalog.refusals(crawl.id)}
+        if evict:
+            assert {row.state for row in rows} == {"visited", "evicted"}
+            assert Refusal.FRONTIER not in refusals
+        else:
+            assert {row.state for row in rows} == {"visited"}
+            assert again, "no refused link is remembered as known"
+            assert refusals[Refusal.FRONTIER] >= len(made[0].refused) and refusals[Refusal.DEPTH] > 0
+        assert store.catalog.check() == []
+
+
 @pytest.mark.requirement("A-45", "SC-06")
 def test_several_seeds_are_one_crawl_with_the_union_of_their_hosts(places: Places) -> None:
     with TestWeb() as web:
@@ -91,7 +153,7 @@ def test_several_seeds_are_one_crawl_with_the_union_of_their_hosts(places: Place
         assert found == {"/": ("visited", ""), other: ("visited", ""), other + "x": ("visited", "")}
 
 
-@pytest.mark.requirement("R-18", "S-06")
+@pytest.mark.requirement("R-18", "S-06", "K13")
 def test_a_host_that_only_fails_is_given_up_and_its_urls_are_kept(places: Places) -> None:
     links = [f"/{n}" for n in range(30)]
     site = {"/": html(*links)} | {link: Page(status=500) for link in links}
@@ -152,10 +214,12 @@ def test_the_archive_of_a_crawl_is_read_by_everybody_and_holds_the_bytes_of_the_
         assert archived
         for row in archived:
             assert row.archive_file and row.archive_offset is not None and row.archive_length
-            found = read_response(folder, ArchivePlace(row.archive_file, row.archive_offset, row.archive_length))
+            found = read_response(
+                place.store().archive, ArchivePlace(row.archive_file, row.archive_offset, row.archive_length)
+            )
             assert (found.url, found.status) == (row.url, row.status)
             if row.state == "visited":
-                assert len(decode_body(found.headers, found.body, 10_000_000).body) == row.bytes
+                assert len(decode_body(Headers(found.headers), found.body, 10_000_000).body) == row.bytes
 
 
 def test_the_same_payload_is_stored_once(places: Places) -> None:
@@ -172,7 +236,9 @@ def test_the_same_payload_is_stored_once(places: Places) -> None:
         revisits = 0
         for row in place.rows(crawl.id)[1:]:
             assert row.archive_file and row.archive_offset is not None and row.archive_length
-            found = read_response(folder, ArchivePlace(row.archive_file, row.archive_offset, row.archive_length))
+            found = read_response(
+                place.store().archive, ArchivePlace(row.archive_file, row.archive_offset, row.archive_length)
+            )
             assert found.body == same.body
             revisits += found.revisit_of is not None
         assert revisits > 20
@@ -189,19 +255,16 @@ def test_ten_pages_with_the_profile_of_the_jobs_api(places: Places) -> None:
         assert len(place.rows(crawl.id)) == 10
 
 
-@pytest.mark.requirement("F-08")
-def test_every_profile_finds_what_its_rules_admit(places: Places) -> None:
+@pytest.mark.parametrize("first", ["allow", "rfc9309"])
+def test_one_crawls_robots_policy_does_not_decide_for_another(first: str, places: Places) -> None:
+    """robots.txt answers 500: a crawl that allows visits, one by RFC 9309 does not, whichever was there before."""
     with TestWeb() as web:
-        graph = generate(42424, 60, web.port)
-        web.add(graph.sites)
-        for profile in ("strict", "smallweb", "broad", "jobs"):
-            place = places(name=profile)
-            overrides = {
-                "scope.mode": "same_host",
-                "redirects.mode": "enqueue",
-                "norm.query": "preserve",
-                "scope.max_depth": 50,
-            }
-            crawl = place.start(list(graph.seeds), dict(graph.settings) | overrides, profile=profile)
+        web.add({"127.0.0.1": {"/": html(), "/robots.txt": Page(status=500)}})
+        place, found = places(), {}
+        policies = [first, *({"allow", "rfc9309"} - {first})]
+        for policy in policies:
+            overrides = {"robots.on_error": policy, "robots.attempts_max": 2, "robots.retry_ms": 10}
+            crawl = place.start([web.url("/")], overrides | {"polite.floor_ms": 0, "polite.adaptive": False})
             run_here(place, crawl.id)
-            assert graph.mismatches(place.states(crawl.id)) == [], profile
+            found[policy] = [(str(row.state), row.reason) for row in place.rows(crawl.id)]
+        assert found == {"allow": [("visited", "")], "rfc9309": [("excluded", "robots_unreachable")]}

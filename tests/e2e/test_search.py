@@ -1,45 +1,53 @@
-"""The indexer behind real crawls of the test web: what was crawled is found, once, whoever is killed meanwhile."""
+"""The follower behind real crawls of the test web: what was crawled is found, once, whoever is killed meanwhile."""
 
 import json
 import os
 import random
 import signal
 import subprocess
-import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from nephila import wiring
+from nephila.cli.search import print_skipped
 from nephila.clock import VirtualClock
 from nephila.control import crawls
-from nephila.control.indexing import STALE_MS, Indexer
+from nephila.control.derivation import DerivationProgress
+from nephila.control.derivers import SEARCH
+from nephila.control.deriving import DerivingProcess
+from nephila.control.follower import STALE_MS, TRIES_MAX, Follower
 from nephila.control.search import Results, search
 from nephila.search.query import parse_query
 from nephila.search.snippet import plain
 from nephila.settings import process_settings
-from tests.command import WAIT_SECONDS, Command, children_of, until
+from tests.command import Command, children_of
 from tests.e2e.harness import Place, Places, run_here
+from tests.patience import PATIENCE_SECONDS, until
 from tests.site.fixtures import html
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 
 MANY = 300
 
 
-def indexer_of(place: Place) -> Indexer:
-    store = place.store()
-    return Indexer(store.catalog, store.index, place.settings().archive_folder, VirtualClock())
+def follower_of(place: Place) -> Follower:
+    return wiring.new_follower(place.store(), VirtualClock())
 
 
-def bring_up_to_date(indexer: Indexer, pages_max: int = 200) -> int:
+def bring_up_to_date(follower: Follower, pages_max: int = 200) -> int:
     looked = 0
-    while done := indexer.step(pages_max):
-        looked += done
+    with closing(follower):  # its helper; the next step would start another
+        while done := follower.step(pages_max):
+            looked += done
     return looked
+
+
+def progress(follower: Follower) -> DerivationProgress:
+    return next(each for each in follower.progress() if each.name == SEARCH)
 
 
 def found(place: Place, text: str, crawl: int | None = None, host: str | None = None) -> Results:
@@ -83,9 +91,9 @@ def test_what_was_crawled_is_found(places: Places, web: TestWeb) -> None:
             ),
         },
     )
-    indexer = indexer_of(place)
-    assert bring_up_to_date(indexer, pages_max=2) > 0
-    assert (indexer.skipped, indexer.progress().pending_bytes) == (0, 0)
+    follower = follower_of(place)
+    assert bring_up_to_date(follower, pages_max=2) > 0
+    assert (follower.skipped, progress(follower).pending_bytes) == (0, 0)
     assert paths(found(place, "silk")) == ["/orb", "/plain"]
     assert paths(found(place, '"golden silk"', crawl)) == ["/orb"]
     assert paths(found(place, "hidden")) == []
@@ -95,7 +103,7 @@ def test_what_was_crawled_is_found(places: Places, web: TestWeb) -> None:
     (result,) = found(place, "golden").results
     assert (result.title, result.crawl_id, plain(result.snippet)) == ("Orb weavers", crawl, "Golden silk of Nephila")
     assert [part.text for part in result.snippet if part.match] == ["Golden"]
-    assert bring_up_to_date(indexer) == 0, "nothing twice"
+    assert bring_up_to_date(follower) == 0, "nothing twice"
 
 
 @pytest.mark.requirement("Q-01")
@@ -106,7 +114,7 @@ def test_crawls_that_ignore_robots_index_everything(places: Places, web: TestWeb
         "/tagged": Page(b"silk", content_type="text/plain", headers=(("X-Robots-Tag", "noindex"),)),
     }
     crawled(place, web, hidden, **{"robots.mode": "ignore"})
-    bring_up_to_date(indexer_of(place))
+    bring_up_to_date(follower_of(place))
     assert paths(found(place, "silk")) == ["/hidden", "/tagged"]
 
 
@@ -114,7 +122,7 @@ def test_a_revisit_has_the_text_of_what_it_refers_to(places: Places, web: TestWe
     place = places()
     same = f"<p>Exactly the same words.</p>{'<!-- filler -->' * 40}"
     crawled(place, web, {path: page("Same", same) for path in ("/one", "/two", "/three")})
-    bring_up_to_date(indexer_of(place))
+    bring_up_to_date(follower_of(place))
     assert paths(found(place, "exactly")) == ["/one", "/three", "/two"]
 
 
@@ -124,18 +132,18 @@ def test_a_deleted_crawl_is_never_shown_and_then_forgotten(places: Places, web: 
     first = crawled(place, web, {"/a": page("A", "silk")})
     second = crawled(place, web, {"/a": page("A", "silk")}, **{"scope.max_depth": 5})
     assert first != second
-    indexer = indexer_of(place)
-    bring_up_to_date(indexer)
+    follower = follower_of(place)
+    bring_up_to_date(follower)
     assert (found(place, "silk").total, found(place, "silk", first).total) == (2, 1)
     store = place.store()
     place.duty(store).run_once()
-    crawls.delete(store.catalog, store.upkeep, place.settings().archive_folder, first)
+    crawls.delete(store.catalog, store.upkeep, store.archive, first)
     results = found(place, "silk")
     assert [result.crawl_id for result in results.results] == [second], "at once"
     assert results.total == 1
-    assert isinstance(indexer.clock, VirtualClock)
-    indexer.clock.advance(STALE_MS + 1)
-    bring_up_to_date(indexer)
+    assert isinstance(follower.clock, VirtualClock)
+    follower.clock.advance(STALE_MS + 1)
+    bring_up_to_date(follower)
     assert store.index.crawls().keys() == {second}
     assert found(place, "silk").total == 1
 
@@ -145,14 +153,14 @@ def test_an_index_of_another_store_is_forgotten(tmp_path: Path, web: TestWeb) ->
     folder = tmp_path / "data"
     place = Place(folder)
     crawled(place, web, {"/a": page("A", "before")})
-    bring_up_to_date(indexer_of(place))
+    bring_up_to_date(follower_of(place))
     place.close()
     for name in ("nephila.db", "nephila.db-wal", "nephila.db-shm"):
         (folder / name).unlink(missing_ok=True)
     again = Place(folder)
     assert crawled(again, web, {"/b": page("B", "after")}) == 1
     assert found(again, "before").total == 0, "not shown, though its number is that of a living crawl"
-    bring_up_to_date(indexer_of(again))
+    bring_up_to_date(follower_of(again))
     assert (found(again, "before").total, paths(found(again, "after"))) == (0, ["/b"])
     again.close()
 
@@ -183,20 +191,20 @@ def test_a_damaged_archive_does_not_stop_the_rest(places: Places, web: TestWeb, 
         with victim.open("r+b") as file:
             file.seek(middle.archive_offset + 40)
             file.write(b"\xff" * 30)
-    indexer = indexer_of(place)
-    bring_up_to_date(indexer)
+    follower = follower_of(place)
+    bring_up_to_date(follower)
     total = found(place, "silk").total
     if damage == "missing":
         assert total == 40 - len(lost)
-        assert (indexer.skipped, indexer.progress().unreachable) == (0, 1)
-        assert indexer.progress().pending_bytes == victim.with_name("away").stat().st_size
+        assert (follower.skipped, len(follower.unreachable)) == (0, 1)
+        assert progress(follower).pending_bytes == victim.with_name("away").stat().st_size
         victim.with_name("away").rename(victim)
-        bring_up_to_date(indexer)
-        assert (found(place, "silk").total, indexer.progress().unreachable) == (40, 0), "it came back"
+        bring_up_to_date(follower)
+        assert (found(place, "silk").total, len(follower.unreachable)) == (40, 0), "it came back"
     else:
-        assert total == 40 - indexer.skipped
-        assert 1 <= indexer.skipped <= len(lost)
-        assert indexer.progress().pending_bytes == 0
+        assert total == 40 - follower.skipped
+        assert 1 <= follower.skipped <= len(lost)
+        assert progress(follower).pending_bytes == 0
 
 
 def test_hostile_pages_cost_nothing_but_themselves(places: Places, web: TestWeb) -> None:
@@ -213,16 +221,16 @@ def test_hostile_pages_cost_nothing_but_themselves(places: Places, web: TestWeb)
         "/none": Page(b"", content_type=None),
     }
     crawled(place, web, pages)
-    indexer = indexer_of(place)
-    bring_up_to_date(indexer)
-    assert (indexer.skipped, indexer.progress().pending_bytes) == (0, 0)
+    follower = follower_of(place)
+    bring_up_to_date(follower)
+    assert (follower.skipped, progress(follower).pending_bytes) == (0, 0)
     assert {"/deep", "/nul", "/quotes", "/surrogate", "/words"} <= set(paths(found(place, "silk")))
 
 
 @contextmanager
-def index_process(place: Place) -> "Iterator[subprocess.Popen[bytes]]":
+def follow_process(place: Place) -> "Iterator[subprocess.Popen[bytes]]":
     process = subprocess.Popen(
-        wiring.INDEXER_COMMAND, env=wiring.worker_environment(place.settings()), stdin=subprocess.PIPE
+        wiring.FOLLOWER_COMMAND, env=wiring.worker_environment(place.settings()), stdin=subprocess.PIPE
     )
     try:
         yield process
@@ -232,22 +240,22 @@ def index_process(place: Place) -> "Iterator[subprocess.Popen[bytes]]":
 
 
 @pytest.mark.requirement("Q-01")
-def test_a_killed_indexer_loses_nothing_and_repeats_nothing(places: Places, web: TestWeb) -> None:
+def test_a_killed_follower_loses_nothing_and_repeats_nothing(places: Places, web: TestWeb) -> None:
     place = places()
     pages = {f"/{number}": page(f"Page {number}", f"silk number{number} " + "word " * 3000) for number in range(MANY)}
     crawled(place, web, pages)
     store, deaths = place.store(), 0
     while (before := store.index.count()) < MANY:
-        with index_process(place) as process:
+        with follow_process(place) as process:
             until(lambda before=before: store.index.count() > before)  # type: ignore[misc]
             process.send_signal(signal.SIGKILL)
-            process.wait(WAIT_SECONDS)
+            process.wait(PATIENCE_SECONDS)
         deaths += store.index.count() < MANY
-    with index_process(place) as process:
-        until(lambda: indexer_of(place).progress().pending_bytes == 0)
+    with follow_process(place) as process:
+        until(lambda: progress(follower_of(place)).pending_bytes == 0)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(WAIT_SECONDS) == 0, "it ends with its parent"
+        assert process.wait(PATIENCE_SECONDS) == 0, "it ends with its parent"
     assert deaths
     assert store.index.count() == MANY + 1
     assert found(place, "silk").total == MANY
@@ -255,13 +263,13 @@ def test_a_killed_indexer_loses_nothing_and_repeats_nothing(places: Places, web:
         assert paths(found(place, f"number{number}")) == [f"/{number}"]
 
 
-def test_two_indexers_share_the_work(places: Places, web: TestWeb) -> None:
+def test_two_followers_share_the_work(places: Places, web: TestWeb) -> None:
     place = places()
     pages = {f"/{number}": page(f"Page {number}", f"silk number{number} " + "word " * 500) for number in range(MANY)}
     crawled(place, web, pages)
     store = place.store()
-    with index_process(place), index_process(place):
-        until(lambda: indexer_of(place).progress().pending_bytes == 0)
+    with follow_process(place), follow_process(place):
+        until(lambda: progress(follower_of(place)).pending_bytes == 0)
     assert (store.index.count(), found(place, "silk").total) == (MANY + 1, MANY)
 
 
@@ -284,7 +292,7 @@ def test_a_server_keeps_its_index_up_to_date(nephila: Command, web: TestWeb) -> 
     web.add({DEFAULT_HOST: {"/": html(*pages), "/robots.txt": Page(status=404), **pages}})
     with (
         nephila.serving("--workers", "1") as (process, url),
-        httpx.Client(base_url=url, timeout=WAIT_SECONDS) as client,
+        httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client,
     ):
 
         def ask(**query: object) -> dict[str, object]:
@@ -295,27 +303,27 @@ def test_a_server_keeps_its_index_up_to_date(nephila: Command, web: TestWeb) -> 
         assert ask(q="silk")["total"] == 0
         made = client.post("/api/v1/crawls", json={"seeds": [web.url("/")], "settings": QUICK}).json()
         until(lambda: ask(q='"golden silk"', crawl=made["id"])["total"] == 20)
-        (indexer,) = [child for child in children_of(process.pid) if _is_indexer(child)]
-        assert os.getpriority(os.PRIO_PROCESS, indexer) == wiring.INDEXER_NICE
-        os.kill(indexer, signal.SIGKILL)
+        (follower,) = [child for child in children_of(process.pid) if _is_follower(child)]
+        assert os.getpriority(os.PRIO_PROCESS, follower) == wiring.FOLLOWER_NICE
+        os.kill(follower, signal.SIGKILL)
         again = client.post("/api/v1/crawls", json={"seeds": [web.url("/1")], "settings": QUICK}).json()
         until(lambda: ask(q='"golden silk"', crawl=again["crawl_id"])["total"] == 1)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(WAIT_SECONDS) == 0
-        assert not Path(f"/proc/{indexer}").exists()
+        assert process.wait(PATIENCE_SECONDS) == 0
+        assert not Path(f"/proc/{follower}").exists()
 
 
-def _is_indexer(pid: int) -> bool:
+def _is_follower(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[-2] == b"index"
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[-2] == b"follow"
     except OSError:
         return False
 
 
 def test_a_server_can_do_without(nephila: Command) -> None:
     with nephila.serving("--workers", "0", "--no-index") as (process, url):
-        assert httpx.get(f"{url}/api/v1/search", params={"q": "silk"}).json()["total"] == 0
-        assert [child for child in children_of(process.pid) if _is_indexer(child)] == []
+        assert httpx.get(f"{url}/api/v1/search", params={"q": "silk"}, timeout=PATIENCE_SECONDS).json()["total"] == 0
+        assert [child for child in children_of(process.pid) if _is_follower(child)] == []
 
 
 @pytest.mark.requirement("Q-01")
@@ -352,12 +360,82 @@ def test_the_command_can_be_interrupted(nephila: Command, web: TestWeb) -> None:
     options = {"data": nephila.place[1], "store": nephila.place[3] if len(nephila.place) > 2 else None}
     store = wiring.open_store(process_settings(options))
     process = nephila.start("search", "silk")
-    end = time.monotonic() + WAIT_SECONDS
-    while store.index.count() == 0 and process.poll() is None:
-        assert time.monotonic() < end
+    until(lambda: store.index.count() or process.poll() is not None)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=WAIT_SECONDS)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
     if process.returncode == 0:
         pytest.skip("it was faster than our signal")
     assert (process.returncode, out) == (130, ""), err
     assert "pages are indexed" in err and "--no-update" in err
+
+
+# --- pages that end the helper that derives them
+
+
+@pytest.fixture
+def deaths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with a line for each helper that a page with the word `deadly` has ended."""
+    mark = tmp_path / "deaths"
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent / "broken"))
+    monkeypatch.setenv("NEPHILA_TEST_BREAK", "deadly")
+    monkeypatch.setenv("NEPHILA_TEST_BREAK_MARK", str(mark))
+    return mark
+
+
+def poisoned(place: Place, web: TestWeb, count: int = 30) -> None:
+    pages = {f"/{number}": page(f"Page {number}", f"silk number{number}") for number in range(count)}
+    pages["/7"] = page("Page 7", "silk deadly")
+    crawled(place, web, pages)
+
+
+def test_a_page_that_ends_its_helper_is_skipped_and_named(
+    places: Places, web: TestWeb, deaths: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = places()
+    poisoned(place, web)
+    follower = follower_of(place)
+    assert bring_up_to_date(follower) > 0
+    assert deaths.read_text().splitlines() == [SEARCH] * TRIES_MAX
+    assert (follower.skipped, progress(follower).pending_bytes, progress(follower).skipped) == (1, 0, 1)
+    assert found(place, "silk").total == 29, "every other page, once"
+    (record,) = follower.ledger.skipped(follower.derivations[0].what, 10)
+    (row,) = [row for row in place.rows(1) if row.id == record.url_id]
+    assert row.url.endswith("/7") and record.offset == row.archive_offset and "SIGKILL" in record.why
+    assert bring_up_to_date(follower_of(place)) == 0, "and nobody tries again"
+    print_skipped(follower)
+    assert capsys.readouterr().err == f"nephila: skipped {row.url}: {record.why}\n"
+
+
+def test_a_deadly_page_cannot_stop_followers_that_are_killed(places: Places, web: TestWeb, deaths: Path) -> None:
+    """Each is killed as soon as a try is written down: so tries are counted over their deaths."""
+    place = places()
+    poisoned(place, web)
+    ledger, what = place.store().ledger, follower_of(place).derivations[0].what
+    ((file, size),) = place.store().catalog.archive_sizes()
+
+    def tries() -> int:
+        return sum(record.tries for record in ledger.failed(what, file, 0, size))
+
+    while (before := tries()) < TRIES_MAX:
+        with follow_process(place):
+            until(lambda before=before: tries() > before)  # type: ignore[misc]
+    with follow_process(place):
+        until(lambda: progress(follower_of(place)).pending_bytes == 0)
+    assert len(deaths.read_text().splitlines()) <= 2 * TRIES_MAX, "one may die while its follower is killed"
+    assert (found(place, "silk").total, ledger.count_skipped(what)) == (29, 1)
+
+
+@pytest.mark.usefixtures("deaths")
+def test_a_page_that_takes_too_much_is_skipped(places: Places, web: TestWeb) -> None:
+    place = places()
+    pages = {"/a": page("A", "silk"), "/b": page("B", "silk endless"), "/c": page("C", "silk greedy")}
+    crawled(place, web, pages)
+    follower = follower_of(place)
+    follower.deriver = DerivingProcess(follower.archive, cpu_seconds_max=1)
+    bring_up_to_date(follower)
+    why = sorted(record.why for record in follower.ledger.skipped(follower.derivations[0].what, 10))
+    assert [text.partition(" ")[2].split(" the ")[0] for text in why] == [
+        "needs more than",
+        "takes more than 1 s of CPU",
+    ]
+    assert paths(found(place, "silk")) == ["/a"]

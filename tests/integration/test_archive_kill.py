@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from nephila.archive.recover import close_torn_tail
-from nephila.archive.verify import check_file, check_place
-from nephila.archive.writer import ArchiveWriter
+from nephila.archive.archive import ArchiveWriter
+from nephila.archive.folder import FolderArchive
+from nephila.archive.verify import check_file
 from nephila.clock import SystemClock
 from nephila.errors import ArchiveError, DiskFull
 from nephila.models import ArchivePlace
-from tests.unit.archive.judges import complaints, exchange
+from tests.unit.archive.judges import check_place, complaints, exchange
 
 KILLS = 10
 BATCHES_MAX = 8
@@ -29,7 +29,7 @@ EXCHANGES_MAX = 1000
 
 def write_until_killed(folder: Path) -> None:
     """The child: batches of exchanges, each place printed only after its sync."""
-    writer = ArchiveWriter(folder, os.urandom(16).hex(), SystemClock(), file_bytes_max=5_000_000)
+    writer = FolderArchive(folder, SystemClock(), file_bytes_max=5_000_000).writer(os.urandom(16).hex())
     while True:
         sizes = (random.choice((100, 5000, 100_000, 2_000_000)) for _ in range(3))
         places = [writer.append(exchange(body=os.urandom(size))) for size in sizes]
@@ -57,10 +57,11 @@ def test_after_kill_9_every_acknowledged_record_is_whole_and_the_files_are_clean
     acknowledged = [
         place for _ in range(KILLS) for place in acknowledged_until_killed(tmp_path, random.randint(0, BATCHES_MAX))
     ]
-    for path in tmp_path.iterdir():
-        close_torn_tail(path)
-        assert close_torn_tail(path) is None
-    assert [problem for place in acknowledged if (problem := check_place(tmp_path, place))] == []
+    archive = FolderArchive(tmp_path, SystemClock())
+    for file in archive.files():
+        archive.recover(file)
+        assert archive.recover(file) is None
+    assert [problem for place in acknowledged if (problem := check_place(archive, place))] == []
     assert complaints(*tmp_path.iterdir()) == []
 
 
@@ -70,7 +71,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk.mkdir()
     mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True)
     if mount.returncode:
-        pytest.skip("no permission to mount a tmpfs")
+        pytest.skip("needs root to mount a small file system")
     yield disk
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
@@ -89,7 +90,8 @@ def fill(writer: ArchiveWriter) -> list[ArchivePlace]:
 def test_a_full_disk_leaves_whole_records_and_writing_goes_on_when_there_is_space(small_disk: Path) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(500_000))
-    writer = ArchiveWriter(small_disk / "warc", "s" * 32, SystemClock())
+    archive = FolderArchive(small_disk / "warc", SystemClock())
+    writer = archive.writer("s" * 32)
     places = fill(writer)
     with pytest.raises(DiskFull, match="No space left"):
         writer.append(exchange(body=os.urandom(30_000)))
@@ -100,7 +102,7 @@ def test_a_full_disk_leaves_whole_records_and_writing_goes_on_when_there_is_spac
     ballast.unlink()
     places.append(writer.append(exchange(body=os.urandom(30_000))))
     writer.close()
-    assert [check_place(path.parent, place) for place in places] == [None] * len(places)
+    assert [check_place(archive, place) for place in places] == [None] * len(places)
     assert complaints(path) == []
 
 
@@ -108,21 +110,23 @@ def test_a_disk_that_is_full_from_the_start(small_disk: Path) -> None:
     ballast = small_disk / "ballast"
     with pytest.raises(OSError, match="No space left"):
         ballast.write_bytes(bytes(2_000_000))
-    writer = ArchiveWriter(small_disk, "s" * 32, SystemClock())
+    archive = FolderArchive(small_disk, SystemClock())
+    writer = archive.writer("s" * 32)
     for _ in range(2):
         with pytest.raises(DiskFull):
             writer.append(exchange(body=os.urandom(30_000)))
     ballast.unlink()
     place = writer.append(exchange())
     writer.close()
-    assert check_place(small_disk, place) is None
+    assert check_place(archive, place) is None
     assert complaints(small_disk / place.file) == []
 
 
 def test_a_file_that_may_not_grow_is_cut_back_to_whole_records(tmp_path: Path) -> None:
     """Needs no root: the kernel refuses bytes beyond RLIMIT_FSIZE, in the middle of a record."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    writer = ArchiveWriter(tmp_path, "s" * 32, SystemClock())
+    archive = FolderArchive(tmp_path, SystemClock())
+    writer = archive.writer("s" * 32)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
     try:
         places = fill(writer)
@@ -132,8 +136,8 @@ def test_a_file_that_may_not_grow_is_cut_back_to_whole_records(tmp_path: Path) -
     assert path.stat().st_size == writer.files[path.name] < 200_000
     places.append(writer.append(exchange(body=os.urandom(30_000))))
     writer.close()
-    assert all(check.problem is None for check in check_file(path))
-    assert [check_place(tmp_path, place) for place in places] == [None] * len(places)
+    assert all(check.problem is None for check in check_file(archive, path.name))
+    assert [check_place(archive, place) for place in places] == [None] * len(places)
 
 
 if __name__ == "__main__":

@@ -2,73 +2,29 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
+from nephila import wiring
+from nephila.errors import StoreUnavailable
+from nephila.settings import process_settings
 from tests import postgres
-from tests.command import children_of
+from tests.command import Command, children_of
+from tests.patience import PATIENCE_MS, PATIENCE_SECONDS, until
 from tests.site.fixtures import site_cycle
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
 
-WAIT_SECONDS = 30.0
 PAGES = 2000
-FAST = ("--allow-private", "--delay", "0")
-
-
-class Command:
-    """One data folder with its store, and `nephila` on it."""
-
-    def __init__(self, data: Path, store: str | None = None) -> None:
-        self.data = data
-        self.store = store
-        self.place = ["--data", str(data), *(("--store", store) if store else ())]
-        # A killed command's workers are gone when their leases are.
-        self.environment = {"NEPHILA_LEASE_SECONDS": "1", "NEPHILA_ALLOW_PRIVATE": "true"} if store else {}
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "nephila", *arguments, *self.place]
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("NEPHILA_")}
-        environment = inherited | self.environment
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
-        )
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=WAIT_SECONDS)
-        return process.returncode, out, err
-
-    def status(self) -> dict[str, object]:
-        found: dict[str, object] = json.loads(self("status", "--json")[1])
-        return found
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def nephila(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Command]:
-    if request.param == "sqlite":
-        yield Command(tmp_path / "data")
-        return
-    with postgres.database() as url:
-        yield Command(tmp_path / "data", url)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def servers() -> Iterator[None]:
-    yield
-    postgres.stop_servers()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
+FAST = ("--allow-private", "--delay", "0", "--sitemaps", "off")  # requests are counted
 
 
 def tree(web: TestWeb) -> str:
@@ -97,7 +53,8 @@ def test_crawl_look_export_verify(nephila: Command, web: TestWeb) -> None:
     assert [json.loads(line)["state"] for line in nephila("export")[1].splitlines()] == ["visited"] * 3
     assert nephila("show", url, "--body")[1].startswith("<")
     assert nephila("verify")[0] == 0
-    assert nephila("resume") == (2, "", "nephila: there is no unfinished crawl here: start with `nephila crawl URL`\n")
+    again = shlex.join(["nephila", "crawl", "URL", *nephila.place])
+    assert nephila("resume") == (2, "", f"nephila: there is no unfinished crawl here: start with `{again}`\n")
 
 
 def test_json_for_machines(nephila: Command, web: TestWeb) -> None:
@@ -120,7 +77,7 @@ def test_seeds_from_standard_input(nephila: Command, web: TestWeb) -> None:
         input=f"# mine\n\n{cycle(web)}\n",
         capture_output=True,
         text=True,
-        timeout=WAIT_SECONDS,
+        timeout=PATIENCE_SECONDS,
     )
     assert process.returncode == 0 and "3 pages visited" in process.stdout
 
@@ -134,12 +91,15 @@ def test_no_page_at_all_is_a_failure(nephila: Command, web: TestWeb) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_pauses_and_the_same_command_goes_on(nephila: Command, web: TestWeb, number: int) -> None:
     arguments = ("crawl", tree(web), "--allow-private", "--delay", "0.05", "--max-pages", "60")
+    web.hold(after=10)
     process = nephila.start(*arguments)
-    until(lambda: len(web.hits()) > 10)
+    until(lambda: web.holding)
     process.send_signal(number)
-    out, err = process.communicate(timeout=WAIT_SECONDS)
+    assert process.stderr is not None and "stopping:" in process.stderr.readline()
+    web.go_on()
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130
-    assert f"go on with: nephila resume 1 --data {nephila.data}" in out and "stopping:" in err
+    assert f"go on with: nephila resume 1 --data {nephila.data}" in out
     before = len(web.hits())
     status = nephila.status()
     assert (status["state"], status["reason"]) == ("paused", "interrupted by the user")
@@ -150,37 +110,41 @@ def test_a_signal_pauses_and_the_same_command_goes_on(nephila: Command, web: Tes
 
 
 def test_a_second_interrupt_ends_at_once_without_loss(nephila: Command, web: TestWeb) -> None:
-    web.add({DEFAULT_HOST: {"/": Page(b"<a href=/slow>x</a>"), "/slow": Page(delay_ms=20_000)}})
+    web.add({DEFAULT_HOST: {"/": Page(b"<a href=/slow>x</a>"), "/slow": Page(delay_ms=PATIENCE_MS)}})
     process = nephila.start("crawl", web.url(), *FAST)
     until(lambda: any(hit.path == "/slow" for hit in web.hits()))
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None and "stopping:" in process.stderr.readline()
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=WAIT_SECONDS)
-    assert process.returncode == 130 and time.monotonic() - began < 5
+    process.communicate(timeout=PATIENCE_SECONDS / 2)  # it does not wait for the page
+    assert process.returncode == 130
     states = [json.loads(line)["state"] for line in nephila("urls", "--json")[1].splitlines()]
     assert states == ["visited", "queued"]
 
 
 def test_a_killed_worker_is_replaced(nephila: Command, web: TestWeb) -> None:
+    web.hold(after=10)
     process = nephila.start("crawl", tree(web), "--allow-private", "--delay", "0.02", "--max-pages", "100")
-    until(lambda: len(web.hits()) > 10)
+    until(lambda: web.holding)
     (worker,) = children_of(process.pid)
     os.kill(worker, signal.SIGKILL)
-    out, _ = process.communicate(timeout=WAIT_SECONDS)
+    until(lambda: worker not in children_of(process.pid))
+    if nephila.store:
+        postgres.end_lease(nephila.store, worker)
+    web.go_on()
+    out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0 and "100 pages visited" in out
     assert nephila("verify")[0] == 0
 
 
 def test_a_closed_pipe_ends_quietly(nephila: Command, web: TestWeb) -> None:
     nephila("crawl", tree(web), *FAST, "--max-pages", "400", "--quiet")
-    process = nephila.start("export")
-    assert process.stdout is not None and process.stderr is not None
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.stderr.read() == ""
-    assert process.wait(WAIT_SECONDS) in (0, -signal.SIGPIPE)
+    for command in ("export", "status"):  # more than a pipe holds, and less
+        process = nephila.start(command)
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(PATIENCE_SECONDS) == 128 + signal.SIGPIPE
 
 
 def test_a_crawl_whose_reader_goes_away_is_paused(nephila: Command, web: TestWeb) -> None:
@@ -188,7 +152,7 @@ def test_a_crawl_whose_reader_goes_away_is_paused(nephila: Command, web: TestWeb
     assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    process.wait(WAIT_SECONDS)
+    process.wait(PATIENCE_SECONDS)
     assert "Traceback" not in process.stderr.read()
     assert nephila.status()["state"] == "paused"
 
@@ -197,7 +161,7 @@ def test_workers_end_with_a_killed_command(nephila: Command, web: TestWeb) -> No
     process = nephila.start("crawl", tree(web), "--allow-private", "--delay", "0.05")
     until(lambda: len(web.hits()) > 5)
     process.kill()
-    process.communicate(timeout=WAIT_SECONDS)
+    process.communicate(timeout=PATIENCE_SECONDS)
     until(lambda: json.loads(nephila("status", "--json")[1])["workers"] == [])
     # In a cluster it waits for other workers; an embedded store has none.
     assert nephila.status()["state"] == ("running" if nephila.store else "paused")
@@ -205,7 +169,7 @@ def test_workers_end_with_a_killed_command(nephila: Command, web: TestWeb) -> No
     before = len(web.hits())
     until(lambda: len(web.hits()) > before + 5)
     process.terminate()
-    process.communicate(timeout=WAIT_SECONDS)
+    process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130
 
 
@@ -227,14 +191,162 @@ def test_migrate_makes_the_schema_once_and_refuses_what_it_does_not_know(tmp_pat
         assert (code, out) == (2, "") and err.count("\n") == 1 and "not Nephila's" in err
 
 
+AWAY = "postgresql://postgres:secret@127.0.0.1:1/x"
+
+
 @pytest.mark.parametrize(
-    ("store", "words"),
-    [
-        ("mysql://somewhere/x", "postgresql://user@host/name"),
-        ("postgresql://postgres:secret@127.0.0.1:1/x", "does not answer"),
-    ],
+    ("verb", "store", "words"),
+    [("worker", "mysql://somewhere/x", "postgresql://user@host/name"), ("status", AWAY, "does not answer")],
 )
-def test_a_store_that_cannot_be_used_is_one_clear_line(store: str, words: str, tmp_path: Path) -> None:
-    code, out, err = Command(tmp_path / "data", store)("worker")
+def test_a_store_that_cannot_be_used_is_one_clear_line(verb: str, store: str, words: str, tmp_path: Path) -> None:
+    code, out, err = Command(tmp_path / "data", store)(verb)
     assert code in (1, 2) and out == "" and err.count("\n") == 1
     assert err.startswith("nephila: ") and words in err and "secret" not in err
+
+
+@pytest.mark.parametrize("verb", ["worker", "serve"])
+def test_a_service_that_waits_for_its_database_says_so_and_ends_at_a_signal(verb: str, tmp_path: Path) -> None:
+    process = Command(tmp_path / "data", AWAY).start(verb)
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("nephila: waiting: ") and "does not answer" in line and "secret" not in line
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# --- workers
+
+
+@pytest.mark.requirement("W-06", "W-10")
+def test_a_worker_command_shows_its_health_and_the_name_that_its_environment_gives(tmp_path: Path) -> None:
+    nephila = Command(tmp_path / "data")
+    nephila.environment["WORKER_ID"] = "worker1"
+    process = nephila.start("worker", "--health-port", "0")
+    try:
+        assert process.stdout is not None
+        place = re.search(r"health at (\S+)/health;", process.stdout.readline())
+        assert place is not None
+
+        def ready() -> bool:
+            try:
+                with urlopen(f"{place[1]}/readyz", timeout=PATIENCE_SECONDS) as answer:
+                    return bool(json.load(answer)["workers"] == 1)
+            except HTTPError:
+                return False
+
+        until(ready)
+        with urlopen(f"{place[1]}/health", timeout=PATIENCE_SECONDS) as answer:
+            assert json.load(answer)["status"] == "ok"
+        catalog = wiring.open_store(process_settings({"data": nephila.data})).catalog
+        until(lambda: [worker.name for worker in catalog.workers()] == ["worker1"])
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0
+
+
+def test_a_wrong_variable_of_the_documents_is_one_line(tmp_path: Path) -> None:
+    for command in (("crawl", "https://example.com/"), ("serve", "--port", "0"), ("worker",)):
+        nephila = Command(tmp_path / "data")
+        name = "FETCH_CONCURRENCY" if command == ("worker",) else "FETCH_GAP_JITTER_MS"
+        nephila.environment[name] = "much"
+        code, out, err = nephila(*command)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"nephila: setting {name} cannot be 'much': ") and err.count("\n") == 1
+
+
+# --- foreign hosts
+
+
+def gaps_ms(web: TestWeb) -> list[float]:
+    """Milliseconds between two requests for pages, in their order."""
+    moments = [hit.started for hit in web.hits() if hit.path != "/robots.txt"]
+    return [1000 * (later - earlier) for earlier, later in pairwise(moments)]
+
+
+@pytest.mark.requirement("K06", "K34")
+def test_the_strict_profile_spares_foreign_hosts_and_says_so(tmp_path: Path, web: TestWeb) -> None:
+    """The name stands for a public host: that it leads to this machine is known to the fetcher alone."""
+    web.add({"shop.example": {"/": Page(b"<a href=/a>a</a>"), "/a": Page(b"a"), "/robots.txt": Page(b"")}})
+    nephila = Command(tmp_path / "data")
+    nephila.environment["NEPHILA_RESOLVE"] = "shop.example=127.0.0.1"
+    crawl = ("crawl", web.url("/", "shop.example"), "--profile", "strict", "--allow-private")
+    code, _, err = nephila(*crawl)
+    assert code == 0
+    assert "restrained" in err and "shop.example is not your own" in err and "at least 1 s between" in err
+    assert "no_contact" in err and "NEPHILA_CONTACT" in err
+    assert [hit.path for hit in web.hits()] == ["/robots.txt", "/", "/a"]
+    assert min(gaps_ms(web)) >= 1000
+
+    own = Command(tmp_path / "own")
+    own.environment = nephila.environment | {"NEPHILA_OWN_HOSTS": "shop.example"}
+    code, _, err = own(*crawl)
+    assert (code, err) == (0, "")
+    assert [hit.path for hit in web.hits()][3:] == ["/", "/a"], "robots.txt is not even asked for"
+
+
+@pytest.mark.requirement("K10")
+def test_a_crawl_delay_above_the_cap_is_forced_for_ones_own_site_and_leaves_a_trail(
+    tmp_path: Path, web: TestWeb
+) -> None:
+    robots = Page(b"User-agent: *\nCrawl-delay: 100\n", content_type="text/plain")
+    web.add({DEFAULT_HOST: {"/": Page(b"<a href=/a>a</a>"), "/a": Page(b"a"), "/robots.txt": robots}})
+    nephila = Command(tmp_path / "data")
+    capped = ("crawl", web.url("/"), *FAST, "--set", "polite.crawl_delay_cap_ms=300")
+    code, _, err = nephila(*capped)
+    assert (code, err) == (1, "") and nephila.status()["errors"] == {}
+    assert [hit.path for hit in web.hits()] == ["/robots.txt"]
+    code, _, err = nephila(*capped, "--set", "robots.force=true")
+    assert code == 0
+    assert "robots_forced" in err, "who started it is told"
+    assert nephila("status", "2")[0] == 0
+    assert min(gaps_ms(web)) >= 300
+    why = nephila("explain", web.url("/a"))[1]
+    assert "it asks for 100 s between requests, robots.force makes that 0.3 s" in why
+
+
+def test_robots_txt_of_a_host_that_no_crawl_has_asked_is_asked_for_once(tmp_path: Path, web: TestWeb) -> None:
+    robots = Page(b"User-agent: *\nDisallow: /private\n", content_type="text/plain")
+    web.add({DEFAULT_HOST: {"/robots.txt": robots, "/": Page(b"hi")}})
+    nephila = Command(tmp_path / "data")
+    code, out, err = nephila("robots", web.url("/private/x"), web.url("/"), "--allow-private")
+    assert (code, err) == (1, "") and f"DISALLOWED  {web.url('/private/x')}  Disallow: /private (line 2)" in out
+    assert "asked for now" in out and [hit.path for hit in web.hits()] == ["/robots.txt"]
+    assert not nephila.data.exists()
+
+
+class Opening:
+    """A store that opens after some attempts, and what is said and waited meanwhile."""
+
+    def __init__(self, *troubles: str) -> None:
+        self.troubles, self.said, self.waits = list(troubles), list[str](), list[float]()
+
+    def open(self) -> str:
+        if self.troubles:
+            raise StoreUnavailable(self.troubles.pop(0))
+        return "opened"
+
+    def rest(self, seconds: float) -> bool:
+        self.waits.append(seconds)
+        return len(self.waits) < 6
+
+
+def test_a_database_that_is_away_at_the_start_is_waited_for_with_backoff() -> None:
+    opening, shared = Opening("starting", "starting", "down"), process_settings({"store": "postgresql://u@h/d"})
+    assert wiring.await_store(opening.open, shared, opening.said.append, opening.rest) == "opened"
+    assert opening.said == ["starting", "down", ""], "each reason once, and that it is over"
+    assert opening.waits == [0.5, 1.0, 2.0]
+    ended = Opening(*["down"] * 9)
+    assert wiring.await_store(ended.open, shared, ended.said.append, ended.rest) is None
+    assert max(ended.waits) == wiring.STORE_RETRY_SECONDS_MAX
+
+
+def test_an_embedded_store_is_not_waited_for(tmp_path: Path) -> None:
+    opening = Opening("broken")
+    with pytest.raises(StoreUnavailable):
+        wiring.await_store(opening.open, process_settings({"data": tmp_path}), opening.said.append, opening.rest)
+    assert opening.waits == []

@@ -18,6 +18,7 @@ import brotli
 import zstandard
 
 from nephila.models import Reason, UrlState
+from tests.patience import PATIENCE_MS
 from tests.site.server import DEFAULT_HOST, HTML, Drip, Handler, Page, Request, Site, Sites
 
 OTHER_HOST = "127.0.0.99"  # served, and out of scope
@@ -32,6 +33,7 @@ FORBIDDEN, HTTP_ERROR, FAILED, EXCLUDED = UrlState.FORBIDDEN, UrlState.HTTP_ERRO
 # Loopback may be hurried, waits are short so that the tests are, and a host with planned errors neither rests nor dies.
 FAST: Mapping[str, Any] = {
     "fetch.allow_private": True,
+    "sitemaps.mode": "off",  # what is asked for is worked out by hand
     "polite.floor_ms": 0,
     "polite.adaptive": False,
     "retry.base_ms": 10,
@@ -85,7 +87,7 @@ def _fixture(
     resolve: Mapping[str, str] | None = None,
     delay_ms: float = 0,
 ) -> Fixture:
-    """Paths in `expected` and in its parents are those of `root`, the origin of the only seed."""
+    """Make a fixture. Paths in `expected` and in its parents are those of `root`, the origin of the only seed."""
     host = root.removeprefix("http://").partition(":")[0]
     rows = {
         _full(root, url): ExpectedUrl(
@@ -110,7 +112,7 @@ def _origin(port: int, host: str) -> str:
 
 
 def _listed(pages: dict[str, Page | Handler], rows: dict[str, ExpectedUrl]) -> tuple[Site, dict[str, ExpectedUrl]]:
-    """The pages behind a start page that links to each, and their rows with the start page's."""
+    """The pages with a start page that links to each, and the expected rows of all."""
     return {"/": html(*pages), **pages}, {"/": row(VISITED), **rows}
 
 
@@ -122,7 +124,7 @@ def site_single_page(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_duplicates(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """One URL however often and with whatever fragment it is linked; other hosts and other schemes are no rows."""
+    """A URL is one row, however often and with whatever fragment it is linked; other hosts and schemes have no rows."""
     root = _origin(port, host)
     links = ["/a", "/a", "/a#part", "#top", "", "./a", "/x/../a", "/b?x=1", "/b?x=1#y", "/b?x=2", f"{root}/a"]
     links += ["mailto:a@example.test", "tel:+1", "javascript:void(0)", "ftp://example.test/", "data:text/html,x"]
@@ -228,7 +230,7 @@ def site_link_elements(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_extensions(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """Refused by the ending of the last path segment only, in any case."""
+    """Only the ending of the last path segment refuses a URL, in upper or lower case."""
     pages = {"/": html("/file.pdf", "/photo.JPG", "/a.pdf/page", "/show?file=x.pdf"), "/a.pdf/page": html()}
     pages |= {"/show?file=x.pdf": html(), "/file.pdf": html(), "/photo.JPG": html()}
     rows = {
@@ -256,7 +258,7 @@ def site_redirect_codes(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_redirect_locations(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """Relative, absolute, protocol-relative and with a fragment; unusable ones end the row without a target."""
+    """Targets of every form: relative, absolute, without a scheme, with a fragment; an unusable one has no row."""
     pages: dict[str, Page | Handler] = {
         "/dir/relative": moved("sibling"),
         "/absolute": moved(f"{_origin(port, host)}/target"),
@@ -299,7 +301,7 @@ def site_redirect_chain(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_redirect_loops(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """Each URL of a loop is a row that is asked for once: one row per URL is what ends it."""
+    """Each URL of a loop is one row and asked for once, which ends the loop."""
     pages = {"/": html("/self", "/a"), "/self": moved("/self"), "/a": moved("/b"), "/b": moved("/c"), "/c": moved("/a")}
     rows = {
         "/": row(VISITED),
@@ -326,7 +328,7 @@ def site_redirect_out_of_scope(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_redirect_to_twin(port: int, host: str = NAMED_HOST) -> Fixture:
-    """Another host that is in scope: one politeness key, two origins, so two robots.txt."""
+    """A redirect to another host in scope: one politeness key, two origins, so two robots.txt."""
     twin = f"www.{host}"
     www = _origin(port, twin)
     pages = {"/": html("/old"), "/old": moved(f"{www}/new")}
@@ -347,7 +349,7 @@ def site_redirected_seed(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def _after(first: Handler, tries: int = 1) -> Handler:
-    """Fails `tries` times, then is a page."""
+    """A page that answers as `first` does for so many tries, then well."""
     return lambda request: first(request) if request.nth < tries else html()
 
 
@@ -410,7 +412,7 @@ def site_slow(port: int, host: str = DEFAULT_HOST) -> Fixture:
     pages: dict[str, Page | Handler] = {
         "/slow": html("/found", delay_ms=200),
         "/drip": html(drip=Drip(piece_bytes=20, every_ms=20)),
-        "/too-slow": html(delay_ms=5000),
+        "/too-slow": html(delay_ms=PATIENCE_MS),
     }
     rows = {
         "/slow": row(VISITED, 1, "/"),
@@ -419,7 +421,7 @@ def site_slow(port: int, host: str = DEFAULT_HOST) -> Fixture:
         "/found": row(VISITED, 2, "/slow"),
     }
     site, rows = _listed(pages, rows)
-    settings = {"fetch.first_byte_timeout_ms": 600}
+    settings = {"fetch.first_byte_timeout_ms": 2000}
     return _fixture(_origin(port, host), {**site, "/found": html()}, rows, settings=settings)
 
 
@@ -434,16 +436,24 @@ def site_broken_http(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_broken_off(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """The connection ends in mid-body: what came is kept (truncated), with the links in it."""
-    body = html("/early").body + b" " * 20_000 + html("/late").body
+    """The connection ends in mid-body: the page is tried again; at last what came is kept, with the links in it."""
+
+    def body(late: str) -> bytes:
+        return html("/early").body + b" " * 20_000 + html(late).body
+
+    def once(request: Request) -> Page:
+        return Page(body("/late"), close_mid_body=request.nth == 0)
+
     pages: dict[str, Page | Handler] = {
-        "/length": Page(body, close_mid_body=True),
-        "/chunked": Page(body, close_mid_body=True, chunked=True),
+        "/length": Page(body("/never"), close_mid_body=True),
+        "/chunked": Page(body("/never"), close_mid_body=True, chunked=True),
+        "/once": once,
     }
     rows = {path: row(VISITED, 1, "/", requests=None) for path in pages}
-    rows["/early"] = row(VISITED, 2, "/length", "/chunked")
+    rows["/early"] = row(VISITED, 2, "/length", "/chunked", "/once")
+    rows["/late"] = row(VISITED, 2, "/once")
     site, rows = _listed(pages, rows)
-    return _fixture(_origin(port, host), {**site, "/early": html(), "/late": html()}, rows)
+    return _fixture(_origin(port, host), {**site, "/early": html(), "/late": html(), "/never": html()}, rows)
 
 
 # Content
@@ -601,7 +611,7 @@ def _robots(
 
 
 def _shut(port: int, host: str, robots: Page | Handler, reason: Reason, settings: Mapping[str, Any]) -> Fixture:
-    """Nothing of the host is ever asked for but its robots.txt."""
+    """Only the robots.txt of the host is ever asked for."""
     rows = {"/": row(EXCLUDED, reason=reason, requests=0)}
     pages: dict[str, Page | Handler] = {"/": html("/a"), "/a": html(), "/robots.txt": robots}
     return _fixture(_origin(port, host), pages, rows, settings=settings)
@@ -632,7 +642,7 @@ def site_robots_disallow_all(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_robots_per_agent(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """Our own group counts and no other, though it comes last and is written in another case."""
+    """Only our own group counts, though it comes last and is written in another case."""
     lines = ("User-agent: *", "Disallow: /", "User-agent: otherbot", "Disallow: /a", "User-agent: NEPHILA")
     return _robots(port, host, _text(*lines, "Disallow: /closed"), closed=("/closed",))
 
@@ -652,7 +662,7 @@ def site_robots_missing(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_robots_forbidden(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """4xx means: there are no rules, whatever its body says."""
+    """A robots.txt with status 4xx has no rules, whatever its body says."""
     return _robots(port, host, _text("User-agent: *", "Disallow: /", status=403))
 
 
@@ -661,7 +671,7 @@ def site_robots_error(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_robots_flaky(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """Held while robots.txt fails, then judged by its rules."""
+    """The host is held while robots.txt fails, then judged by its rules."""
 
     def robots(request: Request) -> Page:
         return _text(status=503) if request.nth < 2 else _text(*BLOCKING)
@@ -683,7 +693,7 @@ def site_robots_redirect_away(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 
 def site_robots_redirect_loop(port: int, host: str = DEFAULT_HOST) -> Fixture:
-    """More than five redirects: as if there were none (RFC 9309, 2.3.1.2)."""
+    """A robots.txt behind more than five redirects counts as none (RFC 9309, 2.3.1.2)."""
     return _robots(port, host, moved("/robots-b"), more={"/robots-b": moved("/robots.txt")})
 
 
@@ -706,7 +716,7 @@ def site_robots_slow(port: int, host: str = DEFAULT_HOST) -> Fixture:
 
 def site_robots_too_slow(port: int, host: str = DEFAULT_HOST) -> Fixture:
     settings = {**QUICK_ROBOTS, "robots.timeout_ms": 100, "robots.attempts_max": 2}
-    return _shut(port, host, _text(*BLOCKING, delay_ms=3000), Reason.ROBOTS_UNREACHABLE, settings)
+    return _shut(port, host, _text(*BLOCKING, delay_ms=PATIENCE_MS), Reason.ROBOTS_UNREACHABLE, settings)
 
 
 def site_directives(port: int, host: str = DEFAULT_HOST) -> Fixture:

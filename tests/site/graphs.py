@@ -96,7 +96,7 @@ def url_of(node: Node, port: int) -> str:
 
 
 def distances(roots: list[Node]) -> dict[Node, int]:
-    """Breadth first, with redirects as edges of length 0: those go to the head of the queue."""
+    """Links away from the roots, breadth first; redirects are edges of length 0 and go to the head of the queue."""
     found: dict[Node, int] = {}
     queue = deque((root, 0) for root in roots)
     while queue:
@@ -112,7 +112,7 @@ def distances(roots: list[Node]) -> dict[Node, int]:
 
 
 class Model:
-    """Segments of pages, each in one shape and entered from an earlier page; then all that makes a web untidy."""
+    """Segments of pages, each in one shape and entered from an earlier page; then what makes a web untidy."""
 
     def __init__(self, rng: random.Random, hosts: list[str], count: int) -> None:
         self.rng = rng
@@ -166,14 +166,14 @@ class Model:
             self.rng.choice(self.linked).links.append(node)
 
     def _redirect_target(self, at: int) -> Node:
-        """The second one always goes on from the first; later ones may go anywhere, also to a missing page."""
+        """A target: the second redirect leads to the first, later ones to any page, also to a missing one."""
         chained = [node for node in self.redirects[-5:] if node.hops < REDIRECTS_IN_A_ROW_MAX]
         if at == 1 or (chained and self.rng.random() < 0.3):
             return self.rng.choice(chained)
         return self.rng.choice(self.missing if self.rng.random() < 0.1 else self.linked)
 
     def _litter(self) -> None:
-        """At least one of each; on larger sites about one page in eight has each."""
+        """Add loops, repeats and the like: each at least once, on larger sites to about one page in eight."""
         for node in self._some():
             node.links.append(node)
         for node in self._some():

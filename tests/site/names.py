@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Self
 
-A, CNAME, AAAA = 1, 5, 28
+A, CNAME, SOA, AAAA = 1, 5, 6, 28
 Record = tuple[str, int, int, str]  # owner, type, ttl, data
 
 SERVFAIL, NXDOMAIN = 2, 3
@@ -27,10 +27,16 @@ def packed(record: Record) -> bytes:
     return packed_name(owner) + struct.pack(">HHIH", kind, 1, ttl, len(data)) + data
 
 
+def packed_soa(ttl: int) -> bytes:
+    data = packed_name("ns.test") + packed_name("root.test") + struct.pack(">IIIII", 1, ttl, ttl, ttl, ttl)
+    return packed_name("test") + struct.pack(">HHIH", SOA, 1, ttl, len(data)) + data
+
+
 @dataclass
 class NameServer:
     zone: dict[tuple[str, int], list[Record]] = field(default_factory=dict)
     failing: set[str] = field(default_factory=set)
+    negative_ttl: int | None = None  # seconds for which resolvers may remember that a name does not exist
     late: set[str] = field(default_factory=set)  # from the first question for one of these on nothing is answered
     gate: threading.Event = field(default_factory=threading.Event)  # until this is set
     asked: list[tuple[str, int]] = field(default_factory=list)  # noted before the answer is sent
@@ -81,5 +87,6 @@ class NameServer:
         records = self.zone.get((name, kind), [])
         known = any(owner == name for owner, _ in self.zone)
         code = SERVFAIL if name in self.failing else 0 if known else NXDOMAIN
-        header = data[:2] + struct.pack(">HHHHH", 0x8180 | code, 1, len(records), 0, 0)
-        return header + data[HEAD_BYTES : end + 5] + b"".join(map(packed, records))
+        authority = [packed_soa(self.negative_ttl)] if self.negative_ttl and code == NXDOMAIN else []
+        header = data[:2] + struct.pack(">HHHHH", 0x8180 | code, 1, len(records), len(authority), 0)
+        return header + data[HEAD_BYTES : end + 5] + b"".join([*map(packed, records), *authority])

@@ -15,7 +15,7 @@ TOLERANCE_MS = 10.0
 
 
 def politeness_key(host: str) -> str:
-    """Written here again on purpose: an oracle must not share code with what it judges."""
+    """The politeness key, written here again on purpose: an oracle must not share code with what it judges."""
     bare = host.removeprefix("www.")
     return bare if "." in bare else host
 
@@ -44,7 +44,7 @@ def _by_key(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
 
 
 def _end_gaps(asked: list[Hit]) -> Iterable[tuple[Hit, Hit, float]]:
-    """From the latest end of ALL earlier requests to each start: with it no pair is left out."""
+    """Gaps from the latest end of ALL earlier requests to each start, so that no pair is left out."""
     latest = asked[0]
     for hit in asked[1:]:
         yield latest, hit, (hit.started - latest.ended) * 1000
@@ -53,7 +53,7 @@ def _end_gaps(asked: list[Hit]) -> Iterable[tuple[Hit, Hit, float]]:
 
 
 def _start_gaps(asked: list[Hit]) -> Iterable[tuple[Hit, Hit, float]]:
-    """Starts are sorted, so neighbours are the closest pairs."""
+    """Gaps between neighbouring starts: they are sorted, so neighbours are the closest pairs."""
     for earlier, later in pairwise(asked):
         yield earlier, later, (later.started - earlier.started) * 1000
 

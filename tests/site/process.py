@@ -6,10 +6,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Self
 
-from tests.site.server import SETTLE_HOST, TURN_SECONDS_MAX, Hit, read_hits
+from tests.patience import PATIENCE_SECONDS
+from tests.site.server import SETTLE_HOST, Hit, read_hits
 
 ROOT = Path(__file__).parents[2]
-END_SECONDS_MAX = 10
 
 
 class WebProcess:
@@ -30,7 +30,7 @@ class WebProcess:
     def __exit__(self, *_: object) -> None:
         self._settle()
         self.process.kill()
-        self.process.wait(END_SECONDS_MAX)
+        self.process.wait(PATIENCE_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -40,10 +40,10 @@ class WebProcess:
         return read_hits(self.log)
 
     def _settle(self) -> None:
-        """The server does one thing at a time: once this is answered, all that was answered before it is in the log."""
+        """Wait for the log: the server does one thing at a time, so when this is answered it has all before it."""
         if self.process.poll() is not None:
             return
-        client = HTTPConnection("127.0.0.1", self.port, timeout=TURN_SECONDS_MAX)
+        client = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         client.request("GET", "/", headers={"Host": SETTLE_HOST})
         client.getresponse().read()
         client.close()

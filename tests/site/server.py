@@ -16,14 +16,15 @@ from typing import IO, Self, cast
 
 import uvloop
 
+from tests.patience import PATIENCE_SECONDS
+
 # T-05: crawlers in containers reach the test web by another name than the loopback address.
 DEFAULT_HOST = os.environ.get("E2E_FIXTURE_HOST", "127.0.0.1")
 
 HEAD_BYTES_MAX = 65_536
 BACKLOG = 1024
 HITS_MAX = 1_000_000
-START_SECONDS_MAX = 10.0
-TURN_SECONDS_MAX = 10.0
+TURNS = 5  # of the loop: accept, read, and some to spare
 SETTLE_HOST = "settle.test"  # never logged: see WebProcess.hits
 HTML = "text/html; charset=utf-8"
 
@@ -139,7 +140,7 @@ class Connection(asyncio.Protocol):
         self.request: Request | None = None  # being answered
         self.status = 0
         self.pieces: deque[bytes] = deque()
-        self.pause_seconds = 0.0
+        self.delay_seconds = self.pause_seconds = 0.0
         self.close_after = False
         self.blocked = False  # bytes wait in user space for the socket to take them
         self.last_written = False
@@ -174,8 +175,13 @@ class Connection(asyncio.Protocol):
         self.pieces.extend(wire_pieces(page, head_only=method == "HEAD"))
         self.pause_seconds = page.drip.every_ms / 1000 if page.drip else 0.0
         self.close_after = page.close_mid_body or page.raw is not None or headers.get("connection") == "close"
-        if page.delay_ms:
-            self._later(page.delay_ms / 1000)
+        self.delay_seconds = page.delay_ms / 1000
+        if not self.web.keeps(self):
+            self.write()
+
+    def write(self) -> None:
+        if self.delay_seconds:
+            self._later(self.delay_seconds)
         else:
             self._write_piece()
 
@@ -238,7 +244,9 @@ class TestWeb:
         self.add(sites or {})
         self.socket = _listen(port)
         self.port: int = self.socket.getsockname()[1]
-        self.connections: set[Connection] = set()  # only the loop's thread
+        self.connections: set[Connection] = set()  # only the loop's thread, like the next two
+        self._allowed = math.inf  # answers that may be given before the others are kept
+        self._kept: deque[Connection] = deque()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()  # guards the three below
         self._hits: list[Hit] = []
@@ -253,7 +261,7 @@ class TestWeb:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="test-web", daemon=True)
         self._thread.start()
-        assert ready.wait(START_SECONDS_MAX), "the test web did not start"
+        assert ready.wait(PATIENCE_SECONDS), "the test web did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -263,7 +271,7 @@ class TestWeb:
         self._loop = None
 
     def serve_until_killed(self) -> None:
-        """The subprocess form (`python -m tests.site`): says its port on standard output, then serves for ever."""
+        """Serve for ever in this process, the port on standard output: what `python -m tests.site` does."""
         print(self.port, flush=True)
         self._run(threading.Event())
 
@@ -282,17 +290,59 @@ class TestWeb:
         return sorted(found, key=lambda hit: hit.started)
 
     def clear(self) -> None:
-        """As if nothing had been asked yet."""
+        """Forget all requests so far."""
         with self._lock:
             self._hits.clear()
             self._asked.clear()
 
+    def hold(self, after: int = 0) -> None:
+        """Answer `after` more requests and let all others wait, until the next `hold` or `go_on`.
+
+        So a crawl cannot be over before the test has done to it what it wants to do, however late that comes.
+        """
+        self._in_loop(lambda: self._allow(after))
+
+    def go_on(self) -> None:
+        self._in_loop(lambda: self._allow(math.inf))
+
+    @property
+    def holding(self) -> bool:
+        """Whether all the answers that `hold` allows are given."""
+        return self._allowed == 0
+
+    def keeps(self, connection: Connection) -> bool:
+        """Whether the answer must wait."""
+        if self._allowed == 0:
+            self._kept.append(connection)
+            return True
+        self._allowed -= 1
+        return False
+
+    def _allow(self, count: float) -> None:
+        self._allowed = count
+        while self._kept and self._allowed:
+            connection = self._kept.popleft()
+            if connection.request is not None:  # else its client is gone
+                self._allowed -= 1
+                connection.write()
+
+    def settle(self) -> None:
+        """Take in all that clients have sent so far, also by connections that are not accepted yet."""
+        for _ in range(TURNS):
+            self._settle()
+
     def _settle(self) -> None:
-        """A client may have its last byte before the loop has come round to the log: let the loop finish its turn."""
-        if self._loop is not None and threading.current_thread() is not self._thread:
-            turned = threading.Event()
-            self._loop.call_soon_threadsafe(turned.set)
-            assert turned.wait(TURN_SECONDS_MAX), "the test web hangs"
+        """Let the loop finish its turn: a client may have its last byte before the request is in the log."""
+        self._in_loop(lambda: None)
+
+    def _in_loop(self, work: Callable[[], object]) -> None:
+        """Do it in the loop's thread, and wait until it is done."""
+        if self._loop is None or threading.current_thread() is self._thread:
+            work()
+            return
+        turned = threading.Event()
+        self._loop.call_soon_threadsafe(lambda: (work(), turned.set()))
+        assert turned.wait(PATIENCE_SECONDS), "the test web hangs"
 
     def respond(self, method: str, target: str, headers: Mapping[str, str]) -> tuple[Request, Page]:
         host = headers.get("host", "").partition(":")[0].lower()

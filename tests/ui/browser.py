@@ -9,17 +9,27 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.patience import PATIENCE_MS
+
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-WAIT_MS = 60_000  # a disk that others fill answers late; what fails waits so long, what passes does not
 DESK = (1280, 800)
 PHONE = (390, 844)
 # The software renderer: a machine without a screen has no other WebGL.
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 # A browser says so of every answer that is no success; the screens say it better.
 EXPECTED = ("Failed to load resource", "WebSocket connection to", "GPU stall due to ReadPixels")
+# A slow network and a slow machine, to find tests that look before an answer is there: TEST_UI_LATENCY_MS=400.
+LATENCY_MS = int(os.environ.get("TEST_UI_LATENCY_MS", "0"))
 UI = Path(__file__).parents[2] / "src" / "nephila" / "ui" / "index.html"
 
-expect.set_options(timeout=WAIT_MS)
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def slow_down(page: Page) -> None:
+    """Let every answer come late, where TEST_UI_LATENCY_MS asks for it."""
+    if LATENCY_MS:
+        conditions = {"offline": False, "latency": LATENCY_MS, "downloadThroughput": -1, "uploadThroughput": -1}
+        page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", conditions)
 
 
 def chromium_path() -> str | None:
@@ -47,7 +57,7 @@ def running_browser() -> Iterator[Browser]:
 
 @dataclass
 class Complaints:
-    """Errors of scripts, violations of the Content-Security-Policy, requests to other places."""
+    """Errors and warnings of scripts, violations of the Content-Security-Policy, requests to other places."""
 
     origin: str
     found: list[str] = field(default_factory=list)
@@ -58,7 +68,7 @@ class Complaints:
         page.on("request", lambda request: self._asked(request.url))
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.text.startswith(EXPECTED):
+        if message.type in ("error", "warning") and not message.text.startswith(EXPECTED):
             self.found.append(f"console: {message.text}")
 
     def _asked(self, url: str) -> None:
@@ -75,5 +85,5 @@ def new_context(browser: Browser, base: str, *, theme: str = "light", size: tupl
         timezone_id="Europe/Vienna",
         locale="en-GB",
     )
-    context.set_default_timeout(WAIT_MS)
+    context.set_default_timeout(PATIENCE_MS)
     return context

@@ -10,19 +10,12 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.command import Command
+from tests.patience import PATIENCE_SECONDS
 from tests.site.server import TestWeb
-from tests.ui.browser import Complaints, new_context, running_browser, what_is_missing
-from tests.ui.place import Place, finished_place
+from tests.ui.browser import Complaints, new_context, running_browser, slow_down, what_is_missing
+from tests.ui.place import V1, Place, finished_place
 
 Open = Callable[..., Page]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All in one process of xdist: one browser, and two cores."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="package")
@@ -56,6 +49,7 @@ def visit(browser: Browser) -> Iterator[Open]:
             context = new_context(browser, url, **options)
             opened.callback(context.close)
             page = context.new_page()
+            slow_down(page)
             listener = Complaints(url)
             listener.listen(page)
             complaints.append(listener)
@@ -68,5 +62,12 @@ def visit(browser: Browser) -> Iterator[Open]:
 
 @pytest.fixture
 def client(finished: Place) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=finished.url, timeout=30) as found:
+    with httpx.Client(base_url=finished.url, timeout=PATIENCE_SECONDS) as found:
         yield found
+
+
+@pytest.fixture
+def names(finished: Place, client: httpx.Client) -> dict[str, str]:
+    """What the addresses of the screens name."""
+    found = client.get(f"{V1}/crawls/{finished.crawl}/urls", params={"text": "/guide/0"}).json()["urls"][0]
+    return {"crawl": str(finished.crawl), "url": str(found["id"]), "host": found["host"]}

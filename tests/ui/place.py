@@ -7,13 +7,16 @@ from typing import Any
 
 import httpx
 
-from tests.command import WAIT_SECONDS, Command, until
+from tests.command import Command
+from tests.patience import PATIENCE_SECONDS, until
 from tests.site.fixtures import moved
 from tests.site.server import DEFAULT_HOST, Handler, Page, Sites, TestWeb
+from tests.site.sitemaps import urlset
 
 V1 = "/api/v1"
 OTHER_HOST = "127.0.0.2"
 QUICK = {"fetch.allow_private": True, "polite.floor_ms": 0, "polite.adaptive": False, "retry.max": 0}
+QUICK |= {"sitemaps.mode": "off"}  # requests are counted
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 SECTIONS = ("guide", "reference", "blog")
 PAGES_PER_SECTION = 12
@@ -69,7 +72,7 @@ def served(nephila: Command, *arguments: str) -> Iterator[tuple[Any, str, httpx.
     """The process, its address and a client."""
     with (
         nephila.serving("--workers", "1", *arguments) as (process, url),
-        httpx.Client(base_url=url, timeout=WAIT_SECONDS) as client,
+        httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client,
     ):
         yield process, url, client
 
@@ -101,9 +104,10 @@ SENTENCES = (  # for snippets that look like some
 def busy_place(nephila: Command, web: TestWeb) -> Iterator[Place]:
     """A crawl of six hosts in full swing, for pictures: politeness makes it last."""
     for host in BUSY_HOSTS:
-        web.add({host: busy_site(host)})
-    with nephila.serving("--workers", "2") as (_, url), httpx.Client(base_url=url, timeout=WAIT_SECONDS) as client:
-        crawl = start(client, [web.url("/", host) for host in BUSY_HOSTS], **{"polite.floor_ms": 120})
+        web.add({host: busy_site(host) | {"/sitemap.xml": busy_sitemap(web.url("/", host))}})
+    with nephila.serving("--workers", "2") as (_, url), httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client:
+        given = {"polite.floor_ms": 120, "sitemaps.mode": "auto"}
+        crawl = start(client, [web.url("/", host) for host in BUSY_HOSTS], **given)
         until(lambda: client.get(f"{V1}/crawls/{crawl}").json()["states"].get("visited", 0) > BUSY_VISITED)
         yield Place(url, crawl, web)
 
@@ -119,6 +123,16 @@ def busy_site(host: str) -> dict[str, Page | Handler]:
     pages["/moved"] = moved("/guide/")
     pages["/"] = page(f"Home of {host}", *(f"/{section}/" for section in SECTIONS), "/moved", "/gone", "/private/x")
     return pages
+
+
+def busy_sitemap(base: str) -> Page:
+    """Half of the guide, pages that nothing links to, and images."""
+    paths = [
+        *(f"guide/{number}" for number in range(0, BUSY_PAGES, 2)),
+        *(f"archive/{year}" for year in range(2015, 2026)),
+    ]
+    image = f"<image:image><image:loc>{base}logo.png</image:loc></image:image>"
+    return urlset([base + path for path in paths], image)
 
 
 def busy_page(section: str, at: int, near: str) -> Page:

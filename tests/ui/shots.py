@@ -8,6 +8,7 @@ import httpx
 from playwright.sync_api import Browser, Page
 
 from tests.command import Command
+from tests.patience import PATIENCE_SECONDS
 from tests.site.server import TestWeb
 from tests.ui.browser import DESK, PHONE, new_context, running_browser, what_is_missing
 from tests.ui.place import V1, Place, busy_place
@@ -42,7 +43,7 @@ def main() -> None:
 
 def names_of(place: Place) -> dict[str, str]:
     path = f"{place.url}{V1}/crawls/{place.crawl}/urls"
-    found = httpx.get(path, params={"text": "/guide/0"}).json()["urls"][0]
+    found = httpx.get(path, params={"text": "/guide/0"}, timeout=PATIENCE_SECONDS).json()["urls"][0]
     return {"crawl": str(place.crawl), "url": str(found["id"]), "host": found["host"]}
 
 

@@ -72,7 +72,6 @@ def nothing_ran(tab: Tab) -> None:
     assert tab.evaluate("document.querySelectorAll('base, meta[http-equiv=refresh]').length") == 0
 
 
-@pytest.mark.timeout(240)
 def test_nothing_runs(nephila: Command, web: TestWeb, visit: Open) -> None:
     texts = naughty()
     assert len(set(texts)) == COUNT

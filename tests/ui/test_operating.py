@@ -10,7 +10,8 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.command import Command, until
+from tests.command import Command
+from tests.patience import until
 from tests.site.server import DEFAULT_HOST, TestWeb
 from tests.ui.conftest import Open
 from tests.ui.place import OTHER_HOST, V1, served, start
@@ -32,7 +33,7 @@ def queue_of(client: httpx.Client, crawl: int, host: str) -> dict[str, Any]:
 @pytest.mark.requirement("U-09")
 def test_a_blocked_host_stops(nephila: Command, web: TestWeb, visit: Open) -> None:
     with served(nephila) as (_, url, client):
-        crawl = start(client, two_hosts(web, 200), **{"polite.floor_ms": 200})
+        crawl = start(client, two_hosts(web, 1000), **{"polite.floor_ms": 200})
         tab = visit(url, f"/crawls/{crawl}/hosts")
         tab.get_by_role("button", name=f"Block {OTHER_HOST}").click()
         dialog = tab.get_by_role("dialog", name=f"Block {OTHER_HOST}")
@@ -81,7 +82,7 @@ def test_a_killed_worker_is_replaced_and_more_can_be_had(nephila: Command, web: 
 @pytest.mark.requirement("U-08")
 def test_the_server_is_lost_and_found_again(nephila: Command, web: TestWeb, visit: Open) -> None:
     with served(nephila) as (process, url, client):
-        crawl = start(client, [wide_site(web, 200)], **{"polite.floor_ms": 200})
+        crawl = start(client, [wide_site(web, 200)], **{"polite.floor_ms": 1000})
         tab = visit(url, f"/crawls/{crawl}")
         state_of(tab, "running")
         expect(tab.get_by_text("live", exact=True)).to_be_visible()
@@ -141,7 +142,10 @@ def test_keys_lead_everywhere(nephila: Command, visit: Open) -> None:
         tab = visit(url, "/crawls")
         expect(tab.get_by_role("heading", level=1)).to_be_visible()
         places = {"gs": "/search", "gh": "/hosts", "gw": "/workers", "ga": "/admin", "gn": "/crawls/new"}
-        fields = {"gs": tab.get_by_role("searchbox").first, "gn": tab.get_by_label("Seeds")}  # that take the focus
+        fields = {
+            "gs": tab.get_by_role("searchbox").first,
+            "gn": tab.get_by_role("textbox", name="Seeds"),
+        }  # that take the focus
         for keys, path in places.items():
             tab.keyboard.press("Escape")
             tab.evaluate("document.activeElement?.blur()")

@@ -9,18 +9,19 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from nephila.api.faces.run_records import ENVIRONMENT
 from nephila.models import CrawlState, Kind, Reason, Refusal, UrlState
 from nephila.policy.classify import classify_error, classify_http
-from nephila.profiles import PROFILES, CrawlSettings, Group, crawl_settings
-from nephila.settings import ProcessSettings, env_names
+from nephila.profiles import PROFILES, VARIABLES, CrawlSettings, SettingGroup, crawl_settings
+from nephila.settings import ALIASES, ProcessSettings, env_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 SETTINGS, GLOSSARY, URL_STATES = DOCS / "settings.md", DOCS / "glossary.md", DOCS / "url-states.md"
 
-GROUPS: dict[str, type[Group]] = {
+GROUPS: dict[str, type[SettingGroup]] = {
     name: field.annotation
     for name, field in CrawlSettings.model_fields.items()
-    if isinstance(field.annotation, type) and issubclass(field.annotation, Group)
+    if isinstance(field.annotation, type) and issubclass(field.annotation, SettingGroup)
 }
 
 
@@ -86,6 +87,17 @@ def process_tables() -> str:
     return table(("setting", "default", "bounds", "what it does"), *rows)
 
 
+def alias_table() -> str:
+    """The documents' variables, and what of ours they set."""
+    ours = [(alias, f"`{env_names(name)[0]}`") for name, aliases in ALIASES.items() for alias in aliases]
+    units = {1: "", 1000: ", in seconds"}
+    crawl = [(each.name, f"`{each.setting}`{units[each.factor]}") for each in VARIABLES]
+    named = {variable for variable, _ in crawl}
+    runs = [(variable, f"`{name}` of `/crawl-runs`") for name, variable in ENVIRONMENT.items() if variable not in named]
+    rows = [(f"`{variable}`", what) for variable, what in (*ours, *crawl, *runs)]
+    return table(("variable", "sets"), *rows)
+
+
 def crawl_tables() -> str:
     return "\n\n".join([record_table(), *(group_table(name, model) for name, model in GROUPS.items())])
 
@@ -97,7 +109,7 @@ def record_table() -> str:
     return table(("setting", "default", "what it is"), *rows)
 
 
-def group_table(group: str, model: type[Group]) -> str:
+def group_table(group: str, model: type[SettingGroup]) -> str:
     rows = [
         (f"`{group}.{name}`", default, limits, text, differences(group, name))
         for name, default, limits, text in properties(model)
@@ -107,7 +119,8 @@ def group_table(group: str, model: type[Group]) -> str:
 
 
 def expected_settings(text: str) -> str:
-    for part, tables in (("process", process_tables()), ("crawl", crawl_tables())):
+    parts = {"process": process_tables(), "aliases": alias_table(), "crawl": crawl_tables()}
+    for part, tables in parts.items():
         begin, end = f"<!-- begin {part} -->", f"<!-- end {part} -->"
         before, _, rest = text.partition(begin)
         text = f"{before}{begin}\n{tables}\n{end}{rest.partition(end)[2]}"
@@ -154,7 +167,7 @@ def test_every_setting_has_a_help_text(model: type[BaseModel]) -> None:
     assert [name for name, field in model.model_fields.items() if not field.description] == []
 
 
-@pytest.mark.parametrize("path", [SETTINGS, GLOSSARY, URL_STATES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"], ids=lambda path: path.name)
 def test_docs_name_no_setting_that_does_not_exist(path: Path) -> None:
     named = re.findall(rf"`({'|'.join(GROUPS)})\.(\w+)`", path.read_text())
     assert [f"{group}.{name}" for group, name in named if name not in GROUPS[group].model_fields] == []
@@ -189,7 +202,8 @@ def test_every_state_is_documented_once() -> None:
 def test_the_diagram_has_every_state_and_no_other() -> None:
     arrows = re.findall(r"^ +(\S+) --> (\w+)", URL_STATES.read_text(), re.MULTILINE)
     assert {state for arrow in arrows for state in arrow} - {"[*]"} == {state.value for state in UrlState}
-    assert not [source for source, _ in arrows if source != "[*]" and UrlState(source).terminal]
+    leaving = [arrow for arrow in arrows if arrow[0] != "[*]" and UrlState(arrow[0]).terminal]
+    assert leaving == [("excluded", "queued")], "of a limit that was raised"
 
 
 @pytest.mark.requirement("S-07")

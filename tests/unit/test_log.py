@@ -43,14 +43,14 @@ def test_a_visit_is_one_json_line_with_every_field(clock: VirtualClock) -> None:
         "event": "url_crawled",
         "level": "info",
         "time": "2023-11-15T12:00:00.000+00:00",
-        "worker": 4,
+        "workerId": 4,
         "crawl": 2,
         "url_id": 77,
         "url": "http://a.test/",
-        "status": 200,
+        "statusCode": 200,
         "state": "visited",
-        "duration_ms": 12.5,
-        "links": 3,
+        "duration": 12.5,
+        "linksFound": 3,
         "bytes": 512,
     }
 
@@ -58,14 +58,15 @@ def test_a_visit_is_one_json_line_with_every_field(clock: VirtualClock) -> None:
 @pytest.mark.requirement("LG-03")
 def test_a_failure_names_its_error_and_retries(clock: VirtualClock) -> None:
     stream = io.StringIO()
-    visit_log(stream=stream, clock=clock).crawl_failed("http://a.test/", 2, 77, "timeout", 1)
+    visit_log(stream=stream, clock=clock).crawl_failed("http://a.test/", 2, 77, "timeout", "5 s without an answer", 1)
     event = json.loads(stream.getvalue())
-    assert {name: event[name] for name in ("event", "url", "worker", "error", "retries")} == {
+    assert {name: event[name] for name in ("event", "url", "workerId", "reason", "error", "retryCount")} == {
         "event": "crawl_failed",
         "url": "http://a.test/",
-        "worker": 4,
-        "error": "timeout",
-        "retries": 1,
+        "workerId": 4,
+        "reason": "timeout",
+        "error": "5 s without an answer",
+        "retryCount": 1,
     }
 
 
@@ -75,7 +76,7 @@ def test_console_line_of_a_worker(clock: VirtualClock) -> None:
     visit(visit_log(format=LogFormat.CONSOLE, stream=stream, clock=clock))
     assert stream.getvalue() == (
         "12:00:00.000 info    [worker worker_id=4 crawl_run=2 url_id=77] url_crawled"
-        " url=http://a.test/ status=200 state=visited duration_ms=12.5 links=3 bytes=512\n"
+        " url=http://a.test/ statusCode=200 state=visited duration=12.5 linksFound=3 bytes=512\n"
     )
 
 
@@ -104,7 +105,9 @@ def test_half_a_surrogate_pair_does_not_break_json(clock: VirtualClock) -> None:
 @pytest.mark.parametrize("level", [LogLevel.WARNING, LogLevel.ERROR])
 def test_visits_are_left_out_above_info(level: LogLevel, clock: VirtualClock) -> None:
     stream = io.StringIO()
-    visit(visit_log(level, stream=stream, clock=clock))
+    left_out = visit_log(level, stream=stream, clock=clock)
+    visit(left_out)
+    assert not left_out.wanted
     log.worker_log(4).info("ignored")
     log.flush()
     assert stream.getvalue() == ""

@@ -1,15 +1,48 @@
 import pytest
 
 from nephila.clock import VirtualClock
-from nephila.models import STATE_CODES, STATES_BY_CODE, CrawlState, Kind, Reason, Refusal, UrlState
-
-OPEN = {UrlState.QUEUED, UrlState.IN_PROGRESS}
+from nephila.models import (
+    ANSWERED,
+    ERRORS,
+    ERRORS_WITH_REASON,
+    EXPLAINED_ERRORS,
+    OPEN,
+    REASON_PREFIX,
+    STATE_CODES,
+    STATE_TRAITS,
+    STATES_BY_CODE,
+    TERMINAL,
+    CrawlState,
+    Kind,
+    Reason,
+    Refusal,
+    Tally,
+    UrlState,
+    counted_type,
+    reason_tally,
+)
 
 
 @pytest.mark.requirement("S-01")
 @pytest.mark.parametrize("state", UrlState)
 def test_a_state_is_open_or_terminal(state: UrlState) -> None:
-    assert state.terminal is (state not in OPEN)
+    assert state.terminal is (state not in {UrlState.QUEUED, UrlState.IN_PROGRESS})
+    assert (state in OPEN) is not (state in TERMINAL)
+
+
+def test_every_state_is_classified() -> None:
+    """A new state has its line in STATE_TRAITS, and every set of states follows from it."""
+    assert set(STATE_TRAITS) == set(UrlState)
+    assert {"visited", "redirected", "forbidden", "not_found", "http_error"} == ANSWERED
+    assert {"forbidden", "not_found", "http_error", "failed"} == ERRORS
+    assert ({"forbidden", "not_found"}, {"http_error", "failed"}) == (EXPLAINED_ERRORS, ERRORS_WITH_REASON)
+    assert [state for state in UrlState if state.terminal] == list(TERMINAL)
+
+
+def test_no_two_tallies_have_one_name() -> None:
+    names = [*Tally, *UrlState, *(reason_tally(reason) for reason in Reason if reason)]
+    assert len(set(names)) == len(names)
+    assert reason_tally(Reason.TIMEOUT).removeprefix(REASON_PREFIX) == Reason.TIMEOUT
 
 
 def test_every_stored_state_has_a_number_of_its_own() -> None:
@@ -49,3 +82,8 @@ def test_the_virtual_clock_moves_only_when_told() -> None:
     assert (clock.now_ms(), clock.tick_ms()) == (1250, 250.5)
     with pytest.raises(AssertionError):
         clock.advance(-1)
+
+
+def test_media_types_are_compared_without_their_parameters() -> None:
+    kinds = ("Text/HTML; charset=utf-8", None, "", "image/png, image/png", "a b/c", "x/" * 60)
+    assert [counted_type(kind) for kind in kinds] == ["text/html", "none", "none", "image/png", "other", "other"]

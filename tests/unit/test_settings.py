@@ -19,11 +19,13 @@ def line(settings: ProcessSettings, name: str) -> SettingLine:
     return next(line for line in settings.describe() if line.name == name)
 
 
+@pytest.mark.requirement("K24", "K39")
 def test_defaults() -> None:
     settings = process_settings()
     assert settings.data == Path("nephila-data")
     assert settings.archive_folder == Path("nephila-data/warc")
-    assert (settings.workers, settings.concurrency) == (1, 64)
+    assert (settings.workers, settings.concurrency) == (1, 5000)
+    assert (settings.port, settings.lease_seconds) == (3000, 15)
     assert {line.source for line in settings.describe()} == {"default"}
 
 
@@ -46,6 +48,39 @@ def test_environment(monkeypatch: pytest.MonkeyPatch, env: str, text: str, value
     name = "user_agent" if env == "CRAWLER_USER_AGENT" else env.removeprefix("NEPHILA_").lower()
     assert getattr(settings, name) == value
     assert line(settings, name).source == (f"env {env}" if text else "default")
+
+
+@pytest.mark.requirement("W-01", "W-10", "M-10", "W-02", "LG-03")
+@pytest.mark.parametrize(
+    ("env", "text", "name", "value"),
+    [
+        ("FETCH_CONCURRENCY", "12", "concurrency", 12),
+        ("WORKER_CONCURRENCY", "8", "concurrency", 8),
+        ("WORKER_ID", "worker1", "worker_name", "worker1"),
+        ("WORKER_METRICS_PORT", "9091", "metrics_port", 9091),
+        ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
+        ("CRAWLER_USER_AGENT", "Bot/2", "user_agent", "Bot/2"),
+    ],
+)
+def test_the_documents_names_are_aliases_of_ours(
+    monkeypatch: pytest.MonkeyPatch, env: str, text: str, name: str, value: object
+) -> None:
+    monkeypatch.setenv(env, text)
+    settings = process_settings()
+    assert getattr(settings, name) == value
+    assert line(settings, name).source == f"env {env}"
+    own = {"concurrency": "99", "metrics_port": "1234", "log_level": "error"}.get(name, "ours")
+    monkeypatch.setenv(env_names(name)[0], own)
+    assert line(process_settings(), name)[1] == own, "ours wins"
+    assert line(process_settings(), name).source == f"env {env_names(name)[0]}"
+    assert str(getattr(process_settings({name: value}), name)) == str(value), "an option wins over both"
+
+
+@pytest.mark.requirement("W-01")
+def test_of_two_names_for_requests_in_flight_the_smaller_number_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FETCH_CONCURRENCY", "12")
+    monkeypatch.setenv("WORKER_CONCURRENCY", "8")
+    assert process_settings().concurrency == 8
 
 
 def test_an_option_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,6 +112,13 @@ def test_an_option_equal_to_the_default_is_still_an_option() -> None:
         ("NEPHILA_LOG_LEVEL", "loud"),
         ("NEPHILA_CONTACT", "me\nX-Evil: 1"),
         ("NEPHILA_USER_AGENT", "a\nb"),
+        ("NEPHILA_OWN_HOSTS", "https://example.com/"),
+        ("FETCH_CONCURRENCY", "many"),
+        ("WORKER_CONCURRENCY", "0"),
+        ("WORKER_METRICS_PORT", "70000"),
+        ("WORKER_ID", "a\nb"),
+        ("LOG_LEVEL", "loud"),
+        ("CRAWLER_USER_AGENT", "a\nb"),
     ],
 )
 def test_a_wrong_value_is_one_line(monkeypatch: pytest.MonkeyPatch, env: str, text: str) -> None:
@@ -108,7 +150,12 @@ def test_an_unknown_option_is_refused() -> None:
         process_settings({"wokers": 1})
 
 
-@pytest.mark.requirement("W-02", "W-03")
+def test_own_hosts_are_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEPHILA_OWN_HOSTS", "Example.com, .example.org,")
+    assert process_settings().own_hosts == ("example.com", ".example.org")
+
+
+@pytest.mark.requirement("W-02", "W-03", "K34")
 @pytest.mark.parametrize(
     ("of_crawl", "env", "user_agent"),
     [

@@ -6,6 +6,9 @@ import { AdminScreen } from "./screens/admin/AdminScreen";
 import { CrawlFrame } from "./screens/crawl/CrawlFrame";
 import { CrawlHosts } from "./screens/crawl/CrawlHosts";
 import { CrawlOverview } from "./screens/crawl/CrawlOverview";
+import { CrawlRefused } from "./screens/crawl/CrawlRefused";
+import { CompareScreen } from "./screens/crawl/compare/CompareScreen";
+import { SitemapsScreen } from "./screens/crawl/sitemaps/SitemapsScreen";
 import { CrawlsScreen } from "./screens/crawls/CrawlsScreen";
 import { NewCrawlScreen } from "./screens/crawls/NewCrawlScreen";
 import { HostScreen } from "./screens/hosts/HostScreen";
@@ -13,8 +16,7 @@ import { HostsScreen } from "./screens/hosts/HostsScreen";
 import { Lost } from "./screens/Lost";
 import { Shell } from "./screens/Shell";
 import { SearchScreen } from "./screens/search/SearchScreen";
-import { PagesScreen } from "./screens/urls/PagesScreen";
-import { UrlsScreen } from "./screens/urls/UrlsScreen";
+import { PagesScreen, UrlsScreen } from "./screens/urls/UrlsScreen";
 import { WorkersScreen } from "./screens/workers/WorkersScreen";
 
 // Loaded when needed: WebGL, the layouts and their worker are more than all the rest.
@@ -37,7 +39,10 @@ const router = createBrowserRouter(
             { path: "urls", element: <UrlsScreen /> },
             { path: "graph", element: <GraphScreen /> },
             { path: "hosts", element: <CrawlHosts /> },
+            { path: "refused", element: <CrawlRefused /> },
+            { path: "sitemaps", element: <SitemapsScreen /> },
             { path: "pages", element: <PagesScreen /> },
+            { path: "compare", element: <CompareScreen /> },
           ],
         },
         { path: "search", element: <SearchScreen /> },

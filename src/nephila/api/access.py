@@ -1,36 +1,33 @@
-"""Who may do what: bearer tokens, or nobody but this machine where there are none yet."""
+"""Who may do what: callers are known by bearer tokens; while no token exists only this machine is served."""
 
 import ipaddress
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Query, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
 
+from nephila import log
 from nephila.api.problems import Problem, declared
 from nephila.api.query import CrawlRef, PlainText, UrlId
+from nephila.api.recent import RecentAnswers
 from nephila.api.services import StorePool, services_of
 from nephila.api.tickets import TICKET_CHARS_MAX
 from nephila.clock import Clock
 from nephila.control.access import SECRET_CHARS_MAX, allows, digest_of
-from nephila.frontier.operators import Access, Token
-from nephila.frontier.store import Catalog
+from nephila.frontier.tokens import Access, Token
 
-CACHED_MS = 2000.0  # a revoked token ends after at most this
+CACHED_MS = 2000.0  # a revoked token is refused after at most this
 TOKENS_CACHED_MAX = 1000
 LOOPBACK_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 SUBPROTOCOL = "bearer"  # browsers cannot set a header on a WebSocket: ["bearer", secret]
 LOCAL = "local"
-
-T = TypeVar("T")
 
 scheme = HTTPBearer(
     auto_error=False,
@@ -50,8 +47,16 @@ class Caller:
 
     @property
     def creator(self) -> str:
-        """Whose the crawls are that it starts."""
+        """The owner of the crawls that this caller starts; empty for this machine."""
         return "" if self.token is None else self.name
+
+    def log(self, event: str, **words: object) -> None:
+        """One line in the log of the control plane: what this caller has changed."""
+        log.component_log("control-plane").info(event, **words, by=self.name)
+
+    def warn(self, event: str, **words: object) -> None:
+        """The same, where somebody should look at it."""
+        log.component_log("control-plane").warning(event, **words, by=self.name)
 
 
 class Gate:
@@ -59,65 +64,35 @@ class Gate:
 
     def __init__(self, pool: StorePool, clock: Clock) -> None:
         self._pool = pool
-        self._clock = clock
-        self._lock = Lock()
-        self._known: OrderedDict[bytes, tuple[float, Any]] = OrderedDict()
+        self._tokens: RecentAnswers[bytes, Token | None] = RecentAnswers(clock, CACHED_MS, TOKENS_CACHED_MAX)
+        self._tokenless: RecentAnswers[None, bool] = RecentAnswers(clock, CACHED_MS)
 
     def token(self, secret: str) -> Token | None:
         digest = digest_of(secret)
 
         def look() -> Token | None:
             with self._pool.use() as store:
-                return store.rulebook.token(digest)
+                return store.tokens.token(digest)
 
-        return self._cached(digest, look)
+        return self._tokens.get(digest, look)
 
     def is_open(self) -> bool:
-        """No token lives: this machine may do everything, others nothing."""
+        """No token is valid: this machine may do everything, others nothing."""
 
         def look() -> bool:
             with self._pool.use() as store:
-                return not store.rulebook.has_tokens()
+                return not store.tokens.has_tokens()
 
-        return self._cached(b"", look)
+        return self._tokenless.get(None, look)
 
     def forget(self) -> None:
-        """A token was made or revoked here: it holds at once."""
-        with self._lock:
-            self._known.clear()
-
-    def _cached(self, key: bytes, look: Callable[[], T]) -> T:
-        now = self._clock.tick_ms()
-        with self._lock:
-            found = self._known.get(key)
-        if found is not None and now < found[0]:
-            value: T = found[1]
-            return value
-        value = look()
-        with self._lock:
-            self._known[key] = (now + CACHED_MS, value)
-            self._known.move_to_end(key)
-            while len(self._known) > TOKENS_CACHED_MAX:
-                self._known.popitem(last=False)
-        return value
-
-
-class Quota:
-    """Crawls that each token may have under way. The store counts them: over restarts, and over all servers."""
-
-    def __init__(self, crawls_max: int) -> None:
-        self._crawls_max = crawls_max
-
-    def check(self, caller: Caller, catalog: Catalog) -> None:
-        if caller.token is None:
-            return
-        under_way = catalog.unfinished_of(caller.creator)
-        if under_way >= self._crawls_max:
-            raise Problem(429, f"the token {caller.name} has {under_way} crawls under way, the most it may")
+        """A token was made or revoked here: the change holds at once."""
+        self._tokens.clear()
+        self._tokenless.clear()
 
 
 def caller_of(connection: HTTPConnection, secret: str | None) -> Caller:
-    """Raises Problem. Reads the store: not for the event loop."""
+    """The caller with this secret, or this machine without one; Problem for others. It may read the store."""
     services = services_of(connection)
     if secret is not None:
         token = services.gate.token(secret) if len(secret) <= SECRET_CHARS_MAX else None
@@ -136,7 +111,7 @@ def caller_of(connection: HTTPConnection, secret: str | None) -> Caller:
 
 
 def is_local(peer: str, headers: Mapping[str, str]) -> bool:
-    """From this machine, under a name of it (a foreign one is DNS rebinding), and not handed on by a proxy."""
+    """Whether a request comes from this machine, under its own name (another is DNS rebinding) and without a proxy."""
     host = headers.get("host", "").rpartition(":")[0] or headers.get("host", "")
     named_local = host in LOOPBACK_NAMES or headers.get("host", "") in LOOPBACK_NAMES
     return is_loopback(peer) and named_local and not any(name in headers for name in FORWARDED)
@@ -152,7 +127,7 @@ def is_loopback(address: str) -> bool:
 
 
 def own_origin(headers: Mapping[str, str], allowed: Sequence[str]) -> bool:
-    """A browser says which site asks: it must be ours or one that the settings name. Programs say nothing."""
+    """Whether the site that asks, as a browser says it, is ours or one of the settings. Programs name none."""
     origin = headers.get("origin")
     if origin is None or origin in allowed:
         return True
@@ -160,7 +135,7 @@ def own_origin(headers: Mapping[str, str], allowed: Sequence[str]) -> bool:
 
 
 def socket_secret(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | None:
-    """Of a WebSocket: from the header, or the word after `bearer` in the subprotocols."""
+    """The secret of a WebSocket: from the header, or the word after `bearer` in the subprotocols."""
     kind, _, secret = headers.get("authorization", "").partition(" ")
     if kind.lower() == SUBPROTOCOL and secret:
         return secret.strip()
@@ -168,7 +143,7 @@ def socket_secret(headers: Mapping[str, str], subprotocols: Sequence[str]) -> st
 
 
 def admit_socket(connection: HTTPConnection, needed: Access) -> Caller:
-    """Of a WebSocket, before it is accepted. Raises Problem. Reads the store: not for the event loop."""
+    """The caller of a WebSocket, before that is accepted; Problem for others. It may read the store."""
     if not own_origin(connection.headers, services_of(connection).settings.cors_origins):
         raise Problem(403, "this website may not connect", hint="add it to the setting cors_origins")
     caller = caller_of(connection, socket_secret(connection.headers, connection.scope.get("subprotocols", [])))
@@ -201,7 +176,7 @@ def reads_or_has_ticket(
         Query(max_length=TICKET_CHARS_MAX, description="instead of a token: what /page/ticket says, for a minute"),
     ] = None,
 ) -> None:
-    """A ticket that is shown is judged, whoever shows it."""
+    """Lets in who has a good ticket or may read. A bad ticket is refused even where no ticket is needed."""
     if ticket is None:
         requires(Access.READ)(connection, credentials)
     elif not services_of(connection).tickets.opens(ticket, crawl, url_id):
@@ -214,11 +189,11 @@ def guarded(
     answers: Mapping[int | str, dict[str, Any]] | None = None,
     by: Callable[..., Caller | None] | None = None,
 ) -> dict[str, Any]:
-    """What every route of this access declares; `answers`: those that are no JSON; `by`: who lets in, if not tokens."""
+    """What every route of this access declares. `answers`: those that are no JSON; `by`: the check, if not by token."""
     return {
         "dependencies": [Depends(by or requires(needed))],
         "openapi_extra": {"x-access": needed.value},
-        "responses": declared(400, 401, 403, *problems) | dict(answers or {}),
+        "responses": declared(400, 401, 403, 422, *problems) | dict(answers or {}),
     }
 
 

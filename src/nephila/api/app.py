@@ -1,69 +1,111 @@
-"""The application: routes, error shape, limits. Everything it needs comes in as Services."""
+"""The application: routes, error shape, limits. Everything that it needs comes in as Services."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.routing import APIRoute
 
 from nephila import __version__
-from nephila.api import live, problems, ui
-from nephila.api.access import Gate, Quota
+from nephila.api import bot, live, problems, reference, ui
+from nephila.api.access import Gate
+from nephila.api.examples import add_examples
 from nephila.api.faces import jobs, runs
-from nephila.api.limits import BodyLimit, SafeHeaders
-from nephila.api.moments import Moments
-from nephila.api.query import known_query
+from nephila.api.limits import BodyLimit, HeadersOnly, SafeHeaders
+from nephila.api.polling import PollingCache
+from nephila.api.problems import CODES_AND_HINTS
+from nephila.api.routers import operation_id
 from nephila.api.routes import (
     admin,
     blocks,
+    comparison,
     crawls,
+    delays,
     export,
     graph,
     health,
     hosts,
+    new_crawls,
     pages,
+    refused,
+    robots,
     search,
+    sitemaps,
     statistics,
     tokens,
     urls,
     workers,
 )
-from nephila.api.services import LocalWorkers, Services, Store, StorePool
+from nephila.api.services import LocalWorkers, OpenStore, Services, StorePool
 from nephila.api.tickets import Tickets
 from nephila.clock import Clock, SystemClock
+from nephila.metrics import Meter, Place
 from nephila.settings import ProcessSettings, process_settings
 
-PREFIX = "/api/v1"
 JSON = "application/json"
-NOUNS = (crawls, urls, pages, search, graph, statistics, export, hosts, blocks, workers, admin, tokens)
+NOUNS = (
+    new_crawls,
+    delays,
+    crawls,
+    urls,
+    refused,
+    sitemaps,
+    pages,
+    search,
+    graph,
+    statistics,
+    export,
+    comparison,
+    hosts,
+    robots,
+    blocks,
+    workers,
+    admin,
+    tokens,
+)
+ROUTERS = (
+    *(noun.router for noun in NOUNS),
+    live.router,
+    health.router,
+    runs.router,
+    jobs.router,
+    jobs.admin_router,
+)
 DESCRIPTION = "A web crawler that never forgets a URL, never hurries a host, and can always say why."
 
 
 def make_services(
-    settings: ProcessSettings, clock: Clock, open_store: Callable[[], Store], crew: LocalWorkers | None = None
+    settings: ProcessSettings,
+    clock: Clock,
+    open_store: Callable[[], OpenStore],
+    crew: LocalWorkers | None = None,
+    *,
+    live_ms: float = live.LIVE_MS,
 ) -> Services:
-    pool = StorePool(open_store)
+    pool, meter, started_at = StorePool(open_store), Meter(Place.CONTROL), clock.now_ms()
     return Services(
         settings=settings,
         clock=clock,
+        started_at=started_at,
         pool=pool,
-        hub=live.Hub(pool, clock),
+        hub=live.Hub(pool, clock, meter, every_ms=live_ms),
         gate=Gate(pool, clock),
-        quota=Quota(settings.token_crawls_max),
         tickets=Tickets(clock),
+        readiness=health.Readiness(pool, clock),
+        gauges=health.Gauges(pool, clock, meter, started_at),
+        runs=runs.RunWatch(pool, clock),
         crew=crew,
-        started_at=clock.now_ms(),
     )
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    services: Services = app.state.services
-    services.hub.start()
     yield
+    services: Services = app.state.services
     if not services.hub.stopping:  # a server that drains has stopped it before
         await services.hub.stop()
 
@@ -75,19 +117,18 @@ def create_app(services: Services, ui_folder: Path = ui.FOLDER) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         generate_unique_id_function=operation_id,
-        docs_url=None,  # it would load scripts from elsewhere
+        docs_url=None,  # it would load scripts from elsewhere: reference.py has ours
         redoc_url=None,
         redirect_slashes=False,  # one spelling of each path
     )
     app.state.services = services
     problems.install(app)
-    v1 = APIRouter(prefix=PREFIX, dependencies=[Depends(known_query)])
-    for noun in NOUNS:
-        v1.include_router(noun.router)
-    for router in (v1, live.router, health.router, runs.router, jobs.router):
-        app.include_router(router)
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)
+    bot.install(app, services.settings)
     ui.install(app, ui_folder)
-    app.add_middleware(Moments, clock=services.clock)
+    app.add_middleware(HeadersOnly)
+    app.add_middleware(PollingCache, clock=services.clock)
     app.add_middleware(BodyLimit)
     if services.settings.cors_origins:
         app.add_middleware(
@@ -98,32 +139,47 @@ def create_app(services: Services, ui_folder: Path = ui.FOLDER) -> FastAPI:
         )
     app.add_middleware(SafeHeaders)
     app.openapi = exact_openapi(app.openapi)  # type: ignore[method-assign]
+    reference.install(app)
     return app
 
 
 def described() -> dict[str, Any]:
-    """Without a store: a description asks none."""
+    """The OpenAPI document. Nothing is read for it, so it needs no store."""
 
-    def no_store() -> Store:
+    def no_store() -> OpenStore:
         raise AssertionError("a description asks no store")
 
     return create_app(make_services(process_settings({}), SystemClock(), no_store)).openapi()
 
 
 def exact_openapi(describe: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    """FastAPI describes the errors of a route that streams as streams; ours are always JSON."""
+    """Makes the document once, with what FastAPI does not say: summaries, examples, and that all errors are JSON."""
 
+    @cache
     def described() -> dict[str, Any]:
-        found = describe()
-        operations = (operation for path in found["paths"].values() for operation in path.values())
-        answers = (pair for operation in operations for pair in operation["responses"].items())
-        for status, answer in answers:
-            if status[0] in "45" and "content" in answer and JSON not in answer["content"]:
-                answer["content"] = {JSON: answer["content"].popitem()[1]}
+        found = deepcopy(describe())  # that of FastAPI stays as it is: two threads may be here
+        for path in found["paths"].values():
+            for operation in path.values():
+                tell_summary(operation)
+                tell_errors(operation)
+        add_examples(found)
         return found
 
     return described
 
 
-def operation_id(route: APIRoute) -> str:
-    return route.name
+def tell_summary(operation: dict[str, Any]) -> None:
+    """Parts the docstring of a route: its first paragraph is the summary, the others are the description."""
+    summary, _, description = operation.get("description", "").partition("\n\n")
+    operation["summary"] = " ".join(summary.split()).removesuffix(".")
+    operation["description"] = description.strip()
+
+
+def tell_errors(operation: dict[str, Any]) -> None:
+    """What reads a body refuses what is no JSON; FastAPI says that the errors of a route that streams are streams."""
+    if "requestBody" in operation and "422" in operation["responses"]:
+        unmarked = operation["responses"]["422"] | {"description": CODES_AND_HINTS[415][0]}
+        operation["responses"] = dict(sorted((operation["responses"] | {"415": unmarked}).items()))
+    for status, answer in operation["responses"].items():
+        if status[0] in "45" and "content" in answer and JSON not in answer["content"]:
+            answer["content"] = {JSON: answer["content"].popitem()[1]}

@@ -1,5 +1,6 @@
-"""What is true of every answer and every body: headers that browsers obey, and a size that nobody exceeds."""
+"""Middleware for every request: headers that make browsers careful, a limit on the size of bodies, HEAD."""
 
+import asyncio
 from contextlib import suppress
 
 from starlette.datastructures import MutableHeaders
@@ -9,7 +10,7 @@ from nephila.api.problems import Problem, answer
 
 BODY_BYTES_MAX = 1 << 20
 SEEDS_BYTES_MAX = 10 << 20
-DISCARDED_BYTES_MAX = 64 << 20  # of a body that is refused: read, so that its sender hears the answer
+DISCARDED_BYTES_MAX = 64 << 20  # read of a body that is refused, so that its sender hears the answer
 SEED_PATHS = frozenset(("/api/v1/crawls", "/api/crawl/jobs"))
 
 HEADERS = {
@@ -22,7 +23,7 @@ HEADERS = {
 
 
 class SafeHeaders:
-    """Where an answer says nothing itself."""
+    """Adds HEADERS to every answer that does not set them itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -38,11 +39,39 @@ class SafeHeaders:
         await self.app(scope, receive, sent if scope["type"] == "http" else send)
 
 
+class HeadersOnly:
+    """Answers HEAD wherever there is GET: with its status and headers. Its body is not made: a stream has no end."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body", "body": b""})
+                answering.cancel()
+
+        answering = asyncio.ensure_future(self.app({**scope, "method": "GET"}, receive, sent))
+        try:
+            await asyncio.wait((answering,))
+        finally:
+            answering.cancel()
+        if not answering.cancelled():
+            answering.result()  # raises what went wrong before the answer began
+
+
 class TooLarge(Exception):
-    """Raised into whoever reads the body."""
+    """Raised in the code that reads the body."""
 
 
 class BodyLimit:
+    """Refuses bodies that are too large: at once where the length is announced, else when the limit is reached."""
+
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
@@ -58,7 +87,7 @@ class BodyLimit:
         await self._counted(limit, scope, receive, send)
 
     async def _counted(self, limit: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """A body without a length is counted while it comes; the answer is ours, whatever its reader makes of it."""
+        """Counts the body while it comes. Above the limit the answer is a 413, whatever the reader of it sends."""
         read, exceeded, more = 0, False, True
 
         async def counted() -> Message:

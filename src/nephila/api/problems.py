@@ -1,6 +1,7 @@
 """The one shape of an error: a code for programs, a message and what to do for people, and the field that is wrong."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
@@ -10,123 +11,128 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from nephila import log
-from nephila.control.crawls import Conflict, Unknown
-from nephila.errors import ArchiveError, NephilaError, StoreUnavailable, UsageError
+from nephila.control.crawls import Conflict, LimitConflict, Unknown
+from nephila.control.pages import NotArchived
+from nephila.errors import ArchiveError, NephilaError, StoreDamaged, StoreUnavailable, UsageError
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 RETRY_AFTER_SECONDS = 2
 MESSAGE_CHARS_MAX = 2000
 BODY_SOURCES = frozenset(("body", "query", "path", "header"))
 
-CODES = {
-    400: "bad_request",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    409: "conflict",
-    413: "too_large",
-    415: "unsupported_media_type",
-    422: "invalid",
-    429: "too_many",
-    500: "internal",
-    502: "bad_gateway",
-    503: "unavailable",
-    504: "gateway_timeout",
+SEND_JSON = "send a JSON body and the header Content-Type: application/json"
+# By status: the code for programs, and what to do where the problem itself says nothing better.
+CODES_AND_HINTS = {
+    400: ("bad_request", SEND_JSON),
+    401: ("unauthorized", "send the header Authorization: Bearer <token>; `nephila token create NAME` makes one"),
+    403: ("forbidden", "use a token with more access, or ask an administrator"),
+    404: ("not_found", "look at the list of what there is; /openapi.json has every path"),
+    405: ("method_not_allowed", "/openapi.json has the methods of every path"),
+    408: ("timeout", "send it at once; `nephila settings` says how long it may take"),
+    409: ("conflict", "ask for its present state first"),
+    413: ("too_large", "send less at once"),
+    415: ("unsupported_media_type", SEND_JSON),
+    422: ("invalid", "correct the field that is named; /openapi.json describes every field"),
+    429: ("too_many", "wait until some of your crawls are over, or cancel one"),
+    500: ("internal", "this is our fault: the log of the server says more"),
+    502: ("bad_gateway", "look whether the site answers, then try again"),
+    503: ("unavailable", "try again in a moment; nothing is lost"),
+    504: ("gateway_timeout", "try again later or with a longer `wait`"),
 }
-HINTS = {
-    400: "send a JSON body and the header Content-Type: application/json",
-    401: "send the header Authorization: Bearer <token>; `nephila token create NAME` makes one",
-    403: "use a token with more access, or ask an administrator",
-    404: "look at the list of what there is; /openapi.json has every path",
-    405: "/openapi.json has the methods of every path",
-    409: "ask for its present state first",
-    413: "send less at once",
-    415: "send a JSON body and the header Content-Type: application/json",
-    422: "correct the field that is named; /openapi.json describes every field",
-    429: "wait until some of your crawls are over, or cancel one",
-    500: "this is our fault: the log of the server says more",
-    502: "look whether the site answers, then try again",
-    503: "try again in a moment; nothing is lost",
-    504: "try again later or with a longer `wait`",
-}
+RETRIED = (429, 503)  # answered with Retry-After
 
 
 class ProblemDetail(BaseModel):
     code: str = Field(description="for programs: not_found, invalid, conflict, ...", examples=["not_found"])
     message: str = Field(description="what is wrong, in one line", examples=["there is no crawl 7"])
-    hint: str = Field(description="what to do", examples=["look at the list of what there is"])
+    hint: str = Field(
+        description="what to do", examples=["look at the list of what there is; /openapi.json has every path"]
+    )
     field: str | None = Field(None, description="the field that is wrong, where one is", examples=[None])
 
 
 class ProblemBody(BaseModel):
-    error: ProblemDetail
+    error: ProblemDetail = Field(description="what is wrong, and what to do")
 
 
 class Problem(NephilaError):
-    """Raised anywhere below a route; answered in the one shape."""
+    """An error of the API, raised anywhere below a route."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        field: str | None = None,
-        code: str = "",
-        hint: str = "",
-        retry: bool = False,
-    ) -> None:
+    def __init__(self, status: int, message: str, *, field: str | None = None, code: str = "", hint: str = "") -> None:
         super().__init__(message)
+        usual_code, usual_hint = CODES_AND_HINTS.get(status, ("error", "see /openapi.json"))
         self.status = status
         self.message = message
         self.field = field
-        self.code = code or CODES.get(status, "error")
-        self.hint = hint or HINTS.get(status, "see /openapi.json")
-        self.retry = retry or status in (429, 503)
+        self.code = code or usual_code
+        self.hint = hint or usual_hint
 
     @property
     def headers(self) -> dict[str, str]:
-        found = {"Retry-After": str(RETRY_AFTER_SECONDS)} if self.retry else {}
+        found = {"Retry-After": str(RETRY_AFTER_SECONDS)} if self.status in RETRIED else {}
         return found | ({"WWW-Authenticate": 'Bearer realm="nephila"'} if self.status == 401 else {})
 
     def body(self) -> dict[str, Any]:
-        return {
-            "error": {
-                "code": self.code,
-                "message": plain(self.message),
-                "hint": self.hint,
-                "field": plain(self.field) if self.field else None,
-            }
-        }
+        field = plain(self.field) if self.field else None
+        return {"error": {"code": self.code, "message": plain(self.message), "hint": self.hint, "field": field}}
 
 
 def plain(text: str) -> str:
-    """What was sent may be part of a message: one line, and no half of a surrogate pair, which UTF-8 cannot carry."""
+    """One line without halves of surrogate pairs, which UTF-8 cannot carry: a message may quote what was sent."""
     return " ".join(text.encode("utf-8", "backslashreplace").decode()[:MESSAGE_CHARS_MAX].split())
 
 
-def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The error answers of a route, for OpenAPI. Every route may lose its store or meet a wrong parameter."""
-    return {status: {"model": ProblemBody, "description": CODES[status]} for status in sorted({*statuses, 422, 503})}
+def declared(*statuses: int, model: type[BaseModel] = ProblemBody) -> dict[int | str, dict[str, Any]]:
+    """The error answers of a route, for OpenAPI. Every route may lose its store."""
+    found = sorted({*statuses, 503})
+    return {status: {"model": model, "description": CODES_AND_HINTS[status][0]} for status in found}
+
+
+@contextmanager
+def blaming(field: str, *, status: int = 422) -> Iterator[None]:
+    """A UsageError inside is the fault of this field; a conflict with what is there is not."""
+    try:
+        yield
+    except Conflict:
+        raise
+    except UsageError as error:
+        raise Problem(status, str(error), field=field) from None
 
 
 def asked_for(field: str, read: Callable[[str], T], text: str) -> T:
-    """What a field says, as `read` understands it."""
-    try:
+    """What `read` makes of a field's text."""
+    with blaming(field):
         return read(text)
-    except UsageError as error:
-        raise Problem(422, str(error), field=field) from None
+
+
+def said(read: Callable[[T], U]) -> Callable[[T], U]:
+    """`read` as a validator of a field: what it refuses is said in its own words."""
+
+    def checked(value: T) -> U:
+        try:
+            return read(value)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+
+    return checked
 
 
 def problem_of(error: Exception) -> Problem:
     match error:
         case Problem():
             return error
+        case StoreDamaged():
+            return Problem(503, str(error), code="damaged", hint="stop the server and put the last backup in its place")
         case StoreUnavailable():
             return Problem(503, str(error))
         case Unknown():
             return Problem(404, str(error))
+        case NotArchived():
+            return Problem(404, str(error), code="not_archived")
+        case LimitConflict():
+            return Problem(409, str(error), field=error.limit)
         case Conflict():
             return Problem(409, str(error))
         case ArchiveError():
@@ -141,9 +147,13 @@ def problem_of(error: Exception) -> Problem:
 
 
 def _invalid(error: RequestValidationError) -> Problem:
+    if isinstance(error.body, bytes):  # FastAPI reads what is not marked as JSON as bytes
+        return Problem(415, "the body is not marked as JSON: send Content-Type: application/json")
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return Problem(400, f"the body is no JSON: {first.get('ctx', {}).get('error', first['msg'])}")
+    if first["type"] == "missing" and first["loc"] == ("body",):
+        return Problem(422, "the body is missing", hint=SEND_JSON)
     message = str(first["msg"]).removeprefix("Value error, ")
     field = field_of(first["loc"])
     if first["type"] == "extra_forbidden":

@@ -3,112 +3,77 @@
 import socket
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from time import sleep
 
 import uvicorn
 from fastapi import FastAPI
 
 from nephila.api.access import is_loopback
+from nephila.api.connections import Connections, bounded, rules_of
 from nephila.api.services import Services
 from nephila.control.crew import Crew
-from nephila.control.supervisor import Process, Supervisor
+from nephila.control.health import STEP_MS_MAX
 from nephila.errors import NephilaError, UsageError
-from nephila.frontier.operators import Rulebook
+from nephila.frontier.tokens import Tokens
+from nephila.machine import raise_file_limit
+from nephila.supervision import BackgroundPart, start_thread
 
 DRAIN_SECONDS = 10  # for requests that are being answered
 CREW_SECONDS = 60.0  # for the crew's thread to end after its drain
 BACKLOG = 1024
 SOCKET_BYTES_MAX = 65_536  # of a message that a WebSocket sends us: none is expected
-IDLE_SECONDS = 30
-
-
-class LocalSupervisor(Supervisor):
-    """A supervisor whose number of workers changes while it runs. `resize` may be called by any thread; the rest is
-    the crew's."""
-
-    def __init__(
-        self, command: list[str], environment: dict[str, str], count: int, suspect: Callable[[int], None]
-    ) -> None:
-        super().__init__(command, environment, count, suspect)
-        self.wanted = count
-        self._slots = count  # given out so far
-        self._leaving: list[Process] = []
-
-    def poll(self) -> None:
-        super().poll()
-        while len(self.processes) < self.wanted:
-            self._grow()
-        while len(self.processes) > self.wanted:
-            self._shrink()
-        for process in [leaving for leaving in self._leaving if _ended(leaving)]:
-            self._close_pipes(process)
-            self._leaving.remove(process)
-
-    def stop(self) -> None:
-        """Those that were leaving anyway are waited for with the others."""
-        self.processes += self._leaving
-        self._leaving = []
-        super().stop()
-
-    def _grow(self) -> None:
-        process = Process(self._slots, Path(self._folder.name) / f"worker-{self._slots}")
-        self._slots += 1
-        self.processes.append(process)
-        self._launch(process)
-
-    def _shrink(self) -> None:
-        process = self.processes.pop()
-        if process.popen is not None:
-            process.popen.terminate()
-            self._leaving.append(process)
-
-
-def _ended(process: Process) -> bool:
-    return process.popen is None or process.popen.poll() is not None
 
 
 class LocalCrew:
-    """The crew as the routes see it, and the thread it lives in."""
+    """The crew as routes see it, and the thread that it runs in."""
 
-    def __init__(self, crew: Crew, supervisor: LocalSupervisor) -> None:
+    def __init__(self, crew: Crew) -> None:
         self.crew = crew
-        self.supervisor = supervisor
         self.fault: NephilaError | None = None
         self._signals = 0
-        self._thread = threading.Thread(target=self._run, name="crew")
+        self._ended = threading.Event()  # cuts a rest after a fault short
+        self._thread: threading.Thread | None = None
         self._broke: Callable[[], None] = lambda: None
 
     @property
     def size(self) -> int:
-        return self.supervisor.wanted
-
-    @property
-    def pids(self) -> list[int]:
-        return self.supervisor.pids
+        return self.crew.supervisor.wanted
 
     @property
     def waiting(self) -> str:
         return self.crew.waiting
 
+    @property
+    def trouble(self) -> str:
+        return self.crew.trouble
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """Also a step of the crew that does not end: it may wait for a lock, or do what takes long."""
+        crew = self.crew
+        still_ms = crew.clock.tick_ms() - crew.stepped_tick if self._thread is not None else 0.0
+        stands = STEP_MS_MAX < still_ms < float("inf")  # inf: the first step is to come
+        return crew.troubles | ({"upkeep": f"it has stood still for {still_ms / 1000:.0f} s"} if stands else {})
+
     def resize(self, count: int) -> None:
-        self.supervisor.wanted = count
+        self.crew.supervisor.wanted = count
 
     def start(self, broke: Callable[[], None]) -> None:
-        """`broke` is called where the workers cannot be kept alive."""
+        """Starts the thread. It calls `broke` where the workers cannot be kept alive."""
         self._broke = broke
-        self._thread.start()
+        self._thread = start_thread("crew", self._run, vital=True, daemon=False, ended=self._ended)
 
     def stop(self) -> None:
-        """Drain; asked again, what is in flight is ended."""
+        """Drains the workers; the second call ends what is in flight."""
         self._signals += 1
+        self._ended.set()
 
     def join(self) -> None:
-        if self._thread.ident is not None:
+        if self._thread is not None:
             self._thread.join(CREW_SECONDS)
         self.crew.close()
 
-    def _run(self) -> None:
+    def _run(self, _part: BackgroundPart) -> None:
         try:
             self.crew.serve(lambda: self._signals, sleep)
         except NephilaError as error:
@@ -135,8 +100,8 @@ class DrainingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def check_address(host: str, rulebook: Rulebook) -> None:
-    if not is_loopback(host) and not rulebook.has_tokens():
+def check_address(host: str, tokens: Tokens) -> None:
+    if not is_loopback(host) and not tokens.has_tokens():
         raise UsageError(
             f"{host} can be reached by others, and no token protects it: "
             "make one first with `nephila token create NAME --access admin`"
@@ -144,7 +109,7 @@ def check_address(host: str, rulebook: Rulebook) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Bound before anything starts, so that a port in use is one clear line."""
+    """A bound socket. It is made before anything starts, so that a port in use is one clear line."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -163,22 +128,27 @@ def address_of(listening: socket.socket) -> str:
 
 
 def configured(app: FastAPI) -> uvicorn.Config:
+    services: Services = app.state.services
+    rules = rules_of(services.settings, raise_file_limit())
+    http, websocket = bounded(Connections(rules, services.hub.meter, services.clock))
     return uvicorn.Config(
         app,
+        http=http,
+        ws=websocket,
         log_config=None,
-        access_log=False,  # paths may hold what others look for
+        access_log=False,  # paths may hold what somebody searched for
         server_header=False,
         proxy_headers=False,  # who asks is decided by the connection alone
         timeout_graceful_shutdown=DRAIN_SECONDS,
-        timeout_keep_alive=IDLE_SECONDS,
+        timeout_keep_alive=services.settings.keep_alive_seconds,  # type: ignore[arg-type]  # a call_later
         ws_max_size=SOCKET_BYTES_MAX,
         lifespan="on",
     )
 
 
 def serve(app: FastAPI, services: Services, crew: LocalCrew, listening: socket.socket) -> None:
-    """Until SIGTERM or Ctrl-C; raises what broke the crew. The caller has handlers for both signals installed: the
-    server gives them back when it has drained."""
+    """Serves until SIGTERM or Ctrl-C; raises what broke the crew. The caller has installed handlers for both signals:
+    the server restores them when it has drained."""
     server = DrainingServer(configured(app), services, crew)
 
     def broke() -> None:

@@ -1,4 +1,4 @@
-"""Tickets: an address that opens one page for a minute without a header, because a frame cannot send one."""
+"""Tickets: the address of one page that needs no token for a minute, because a frame cannot send a header."""
 
 import hashlib
 import hmac
@@ -12,14 +12,14 @@ TICKET_CHARS_MAX = 100
 
 
 class Tickets:
-    """The key is made with the process and never leaves it: a restart ends all tickets. Any thread may ask."""
+    """Issues and checks tickets. Their key never leaves the process: a restart ends all of them. Any thread may ask."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._key = secrets.token_bytes(KEY_BYTES)
 
     def issue(self, crawl: str, url_id: int) -> str:
-        """`crawl`: the word for it in the path that the ticket opens."""
+        """`crawl`: its number or uuid, as the path that the ticket opens has it."""
         until = int(self._clock.tick_ms()) + GOOD_MS
         return f"{until}-{self._seal(crawl, url_id, until)}"
 
@@ -31,5 +31,5 @@ class Tickets:
         return genuine and int(self._clock.tick_ms()) < int(moment)
 
     def _seal(self, crawl: str, url_id: int, until: int) -> str:
-        """Neither a crawl's number nor its uuid has a slash: no two places have one text."""
+        """The signature. Its text is unique: neither a crawl's number nor its uuid has a slash."""
         return hmac.new(self._key, f"{crawl}/{url_id}/{until}".encode(), hashlib.sha256).hexdigest()

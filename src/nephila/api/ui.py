@@ -1,6 +1,6 @@
-"""The files of the web interface, as Vite has built them: read once, when the server starts. Nothing else is served.
+"""The web interface: the files that Vite has built, read once when the server starts. Nothing else is served.
 
-They hold no data, so they need no token. Without them the API runs all the same, and a page says how to build them.
+They hold no data, so they need no token. Without them the API runs, too, and a page says how to build them.
 """
 
 import os
@@ -21,12 +21,12 @@ FOLDER = Path(nephila.__file__).parent / "ui"
 ROOT = "/ui/"
 INDEX = "index.html"
 ASSETS = "assets/"  # their names change with their content
-FILES_MAX = 5000  # variants included
-BYTES_MAX = 64 << 20  # of all together
+FILES_MAX = 5000  # compressed ones included
+BYTES_MAX = 64 << 20  # of all files together
 ENCODINGS = {"br": ".br", "gzip": ".gz"}  # the first that a browser takes
 METHODS = ["GET", "HEAD"]
 
-# By hand: what the machine's own table says may be wrong, and a wrong type is no script for a browser.
+# Our own table: that of the machine may be wrong, and a browser runs no script of a wrong type.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gif": "image/gif",
@@ -48,11 +48,12 @@ TYPES = {
 }
 UNKNOWN_TYPE = "application/octet-stream"
 
+# Those that browsers know: of others each page would warn in the console.
 FEATURES = (
-    *("accelerometer", "autoplay", "bluetooth", "browsing-topics", "camera", "clipboard-read", "display-capture"),
+    *("accelerometer", "autoplay", "browsing-topics", "camera", "clipboard-read", "display-capture"),
     *("encrypted-media", "fullscreen", "gamepad", "geolocation", "gyroscope", "hid", "identity-credentials-get"),
     *("idle-detection", "local-fonts", "magnetometer", "microphone", "midi", "payment", "picture-in-picture"),
-    *("publickey-credentials-get", "screen-wake-lock", "serial", "storage-access", "usb", "web-share"),
+    *("publickey-credentials-get", "screen-wake-lock", "serial", "storage-access", "usb"),
     *("window-management", "xr-spatial-tracking"),
 )
 HEADERS = {
@@ -67,7 +68,7 @@ NOT_BUILT = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Nephila</title>
 <h1>Nephila</h1>
 <p>The web interface is not built: run <code>make ui</code> (it needs Node 20 or later) and start the server again.
-<p>The API runs; <a href="/openapi.json">/openapi.json</a> describes it.
+<p>The API runs; <a href="/docs">/docs</a> describes it (for programs: <a href="/openapi.json">/openapi.json</a>).
 </html>
 """
 
@@ -88,7 +89,7 @@ class File:
 
 
 def accepted_encodings(header: str) -> list[str]:
-    """Those of ENCODINGS that a browser takes, ours first."""
+    """The names in ENCODINGS that a browser accepts, in the order of ENCODINGS."""
     weights = {}
     for part in header.lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
@@ -104,7 +105,7 @@ def _weight(text: str) -> float:
 
 
 def read_files(folder: Path) -> dict[str, File]:
-    """By their path below the folder. No links: what lies elsewhere is not part of the interface."""
+    """All files, by their path below the folder. Links are not followed: what they lead to is not the interface."""
     contents = dict(_contents(folder))
     plain = (name for name in contents if not name.endswith(tuple(ENCODINGS.values())))
     return {name: _file(name, contents) for name in plain}
@@ -145,8 +146,8 @@ class Interface:
         return found.answer(request.headers.get("accept-encoding", ""))
 
     def file(self, path: str) -> File | None:
-        """Whatever is no file is a view, also one with dots, such as that of a host: the script that index.html loads
-        knows them. None: it is not built."""
+        """The file with this path. Any other path is a view, which the script of index.html shows, even with a dot, as
+        a host's name has. None: the interface is not built."""
         found = self._files.get(path)
         if found is None and path.startswith(ASSETS):
             raise Problem(404, "the web interface has no such file")

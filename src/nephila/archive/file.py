@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from nephila.errors import ArchiveError, DiskFull, NephilaError
+from nephila.errors import ArchiveFileGone, ArchiveUnavailable, DiskFull, StoreUnavailable
 
 # Compressed bytes kept in memory until they are durable: a failed fdatasync is repeated by writing them again.
 UNSYNCED_BYTES_MAX = 64 * 1024 * 1024
@@ -40,7 +40,7 @@ class ArchiveFile:
         return None if fd is None else cls(folder, name, fd)
 
     def append(self, members: tuple[bytes, ...]) -> int:
-        """Their offset. All members are there or none is."""
+        """Write `members`, all of them or none, and answer their offset."""
         if self.size - self._durable_size > UNSYNCED_BYTES_MAX:
             self.make_durable()
         try:
@@ -56,7 +56,10 @@ class ArchiveFile:
         return offset
 
     def make_durable(self) -> None:
+        """Raises ArchiveFileGone where the file has no name any more: whatever is written there, nobody reads."""
         try:
+            if os.fstat(self._fd).st_nlink == 0:
+                raise ArchiveFileGone(f"cannot write {self._folder / self.name}: somebody removed it")
             self._cut_unclean_tail()
             self._sync_content()
             self._sync_entry()
@@ -74,7 +77,8 @@ class ArchiveFile:
             raise self._failure(error) from error
 
     def close(self) -> None:
-        os.close(self._fd)
+        with suppress(OSError):  # the kernel takes the descriptor back in any case
+            os.close(self._fd)
 
     def _sync_content(self) -> None:
         if self._durable_size == self.size:
@@ -98,7 +102,7 @@ class ArchiveFile:
             os.ftruncate(self._fd, self.size)
             self._tail_unclean = False
 
-    def _failure(self, error: OSError) -> NephilaError:
+    def _failure(self, error: OSError) -> StoreUnavailable:
         with suppress(OSError):  # what cannot be cut now is cut before the next write
             self._cut_unclean_tail()
         return _failure(f"cannot write {self._folder / self.name}", error)
@@ -117,13 +121,13 @@ def _open_new(path: Path) -> int | None:
     return fd
 
 
-def _failure(what: str, error: OSError) -> NephilaError:
-    kind = DiskFull if error.errno in FULL_DISK else ArchiveError
+def _failure(what: str, error: OSError) -> StoreUnavailable:
+    kind = DiskFull if error.errno in FULL_DISK else ArchiveUnavailable
     return kind(f"{what}: {error.strerror or error}")
 
 
 def _write_all(fd: int, members: Sequence[bytes], offset: int) -> int:
-    """Bytes written: all. One system call, unless the disk fills up or there are too many members for one."""
+    """Write all members and answer their size. One system call, unless the disk fills up or there are too many."""
     total = sum(map(len, members))
     written = os.pwritev(fd, members, offset) if len(members) < IOV_MAX else 0
     if written < total:

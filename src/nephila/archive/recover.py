@@ -1,114 +1,84 @@
-"""Closes off a file whose writer was killed: the half-written record at its end is cut, and said so."""
+"""Finds the whole records of a file: behind damaged ones, and before the one in whose middle its writer was killed."""
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 
-from nephila.archive.member import RECORD_BYTES_MAX, inflate_member, measure_member
+from nephila.archive.member import HEAD_BYTES, READ_BYTES_FIRST, RECORD_BYTES_MAX, Member, ReadAt
+from nephila.archive.packing import Packing
 from nephila.archive.record import parse_record
 from nephila.errors import ArchiveError
 
-# What every member of ours begins with: gzip magic, deflate, no flags, no time.
-MEMBER_START = bytes.fromhex("1f8b0800000000")
 SEARCH_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class TornTail:
-    path: Path
-    kept: int  # size of the file now
-    cut: int  # bytes of the torn record that were removed
-    damaged: int = 0  # bytes before `kept` that belong to no whole record: decay, not a torn tail, so they are left
+def walk_members(
+    packing: Packing, read_at: ReadAt, start: int, size: int, bytes_max: int
+) -> Iterator[tuple[int, Member]]:
+    """Every member from `start` on of a file of `size` bytes, with its offset. Behind one with a problem it goes on
+    where it can."""
+    offset: int | None = start or packing.first
+    while offset is not None and offset < size:  # ends: each turn moves on, or is the last
+        member = packing.inflate(read_at, offset, read_bytes=READ_BYTES_FIRST, bytes_max=bytes_max)
+        if member.problem is None:
+            member = replace(member, problem=packing.head_problem(read_at(HEAD_BYTES, offset)))
+        yield offset, member
+        if member.length:
+            offset += member.length
+        else:
+            offset = _next_own_record(packing, read_at, offset + 1, size, _warcinfo_id(packing, read_at))
 
 
-def close_torn_tail(path: Path, good_until: int = 0) -> TornTail | None:
-    """Cut `path` after its last whole record; None where nothing was wrong. `good_until`: a boundary known to be good.
-
-    A file without one whole record is left empty, which readers take as an archive without records: to remove it could
-    take the file away from a writer that has just created it.
-    """
-    with _locked(path) as fd:
-        size = os.fstat(fd).st_size
-        kept, damaged = _end_of_whole_records(fd, good_until, size)
-        if kept == size and not damaged:
-            return None
-        os.ftruncate(fd, kept)
-        os.fsync(fd)
-        return TornTail(path, kept, size - kept, damaged)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[int]:
-    try:
-        fd = os.open(path, os.O_RDWR)
-    except OSError as error:
-        raise ArchiveError(f"cannot recover {path}: {error.strerror}") from error
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield fd
-    except BlockingIOError:
-        raise ArchiveError(f"cannot recover {path}: a living process writes it") from None
-    except OSError as error:
-        raise ArchiveError(f"cannot recover {path}: {error.strerror}") from error
-    finally:
-        os.close(fd)
-
-
-def _end_of_whole_records(fd: int, start: int, size: int) -> tuple[int, int]:
-    """Where the last whole record ends, and how many bytes before that belong to none."""
-    kept, damaged = _skip_whole(fd, min(start, size)), 0
-    warcinfo = _warcinfo_id(fd)
+def end_of_whole_records(packing: Packing, read_at: ReadAt, start: int, size: int) -> tuple[int, int]:
+    """Where the last whole record ends, and how many bytes before that belong to none. A file without one ends at 0,
+    also where it has a dictionary."""
+    if packing.problem is not None and packing.first <= size:
+        raise ArchiveError(packing.problem)  # its records cannot be told from a torn tail
+    first = min(start, size) or min(packing.first, size)
+    kept, damaged = _skip_whole(packing, read_at, first), 0
+    warcinfo = _warcinfo_id(packing, read_at)
     while kept < size:  # ends: each turn finds a record further on, or is the last
-        found = _next_own_record(fd, kept + 1, size, warcinfo)
+        found = _next_own_record(packing, read_at, kept + 1, size, warcinfo)
         if found is None:
             break
         damaged += found - kept
-        kept = _skip_whole(fd, found)
-    return kept, damaged
+        kept = _skip_whole(packing, read_at, found)
+    return (kept, damaged) if kept > packing.first else (0, 0)
 
 
-def _skip_whole(fd: int, offset: int) -> int:
-    while length := measure_member(fd, offset).length:
+def _skip_whole(packing: Packing, read_at: ReadAt, offset: int) -> int:
+    while length := packing.inflate(read_at, offset, read_bytes=READ_BYTES_FIRST, bytes_max=None, keep=False).length:
         offset += length
     return offset
 
 
-def _next_own_record(fd: int, start: int, size: int, warcinfo: str | None) -> int | None:
+def _warcinfo_id(packing: Packing, read_at: ReadAt) -> str | None:
+    """None where the first record is itself damaged."""
+    return _fields_at(packing, read_at, packing.first).get("warc-record-id")
+
+
+def _next_own_record(packing: Packing, read_at: ReadAt, start: int, size: int, warcinfo: str | None) -> int | None:
     """The next offset where a whole record of this file begins.
 
     A member alone proves nothing: a torn record whose body was a gzip file holds that file's members whole, even WARC
     records. Only ours carry the random id of this file's warcinfo.
     """
-    at = start
+    at, wanted = start, packing.start
     while at < size:  # ends: moves on by SEARCH_BYTES or to a hit
-        window = os.pread(fd, SEARCH_BYTES + len(MEMBER_START) - 1, at)
-        hit = window.find(MEMBER_START)
+        window = read_at(SEARCH_BYTES + len(wanted) - 1, at)
+        hit = window.find(wanted)
         if hit < 0:
             at += SEARCH_BYTES
-        elif _is_own_record(fd, at + hit, warcinfo):
+        elif (own := _fields_at(packing, read_at, at + hit)) and warcinfo in (None, own.get("warc-warcinfo-id")):
             return at + hit
         else:
             at += hit + 1
     return None
 
 
-def _is_own_record(fd: int, offset: int, warcinfo: str | None) -> bool:
-    member = inflate_member(fd, offset, bytes_max=RECORD_BYTES_MAX)
-    if member.problem is not None:
-        return False
+def _fields_at(packing: Packing, read_at: ReadAt, offset: int) -> dict[str, str]:
+    """The header fields of the record at `offset`; empty where no whole record begins there."""
     try:
-        fields = parse_record(member.data).fields
+        member = packing.inflate(read_at, offset, read_bytes=READ_BYTES_FIRST, bytes_max=RECORD_BYTES_MAX)
+        return parse_record(member.data).fields
     except ArchiveError:
-        return False
-    return warcinfo is None or fields.get("warc-warcinfo-id") == warcinfo
-
-
-def _warcinfo_id(fd: int) -> str | None:
-    """None where the file's first record is itself damaged."""
-    try:
-        return parse_record(inflate_member(fd, 0).data).fields.get("warc-record-id")
-    except ArchiveError:
-        return None
+        return {}

@@ -17,7 +17,7 @@ class Original:
 
 
 class Originals:
-    """By payload digest, at most `max` of them; the least recently used go first.
+    """At most `max` originals by payload digest; the least recently used are forgotten first.
 
     A response waits until it is durable and its row is committed: a record that no row names may be purged as an
     orphan, and the pages that had become revisits of it would be lost.
@@ -52,3 +52,7 @@ class Originals:
     def discard(self) -> None:
         self._appended = {}
         self._synced = {}
+
+    def forget_all(self) -> None:
+        self.discard()
+        self._known.clear()

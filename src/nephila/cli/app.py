@@ -1,66 +1,52 @@
 """The command line: one file per verb. Errors are one clear line, never a traceback for a user's mistake."""
 
+import gc
+import os
 import signal
 import sys
+from collections.abc import Collection
+from importlib import import_module
+from itertools import chain
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from nephila import __version__
-from nephila.cli import (
-    compare,
-    crawl,
-    delete,
-    explain,
-    export,
-    migrate,
-    openapi,
-    resume,
-    search,
-    serve,
-    settings,
-    show,
-    status,
-    token,
-    urls,
-    verify,
-    worker,
-)
-from nephila.errors import NephilaError, UsageError
+from nephila.cli.output import EXIT_BUSY, EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
+from nephila.errors import NephilaError, StoreBusy, UsageError
 
-EXIT_FAILED = 1
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
+TOKEN = "token"  # has verbs of its own
+# A verb is the function of its name in the module of its name.
+PANELS: dict[str, tuple[str, ...]] = {
+    "Crawling": ("crawl", "resume", "pause", "cancel", "label", "status"),
+    "Looking at a crawl": ("urls", "refused", "explain", "robots", "sitemaps", "show", "search"),
+    "Data": ("export", "compare", "delete", "verify", "backup", "settings"),
+    "Service": ("serve", "worker", "migrate", "openapi", "manual", TOKEN),
+}
+VERBS = tuple(chain(*PANELS.values()))
 
-app = typer.Typer(
-    name="nephila",
-    help="A web crawler that never forgets a URL, never hurries a host, and can always say why.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-)
 
-CRAWLING, LOOKING, DATA, SERVICE = "Crawling", "Looking at a crawl", "Data", "Service"
-app.command(rich_help_panel=CRAWLING)(crawl.crawl)
-app.command(rich_help_panel=CRAWLING)(resume.resume)
-app.command(rich_help_panel=CRAWLING)(status.status)
-app.command(rich_help_panel=LOOKING)(urls.urls)
-app.command(rich_help_panel=LOOKING)(explain.explain)
-app.command(rich_help_panel=LOOKING)(show.show)
-app.command(rich_help_panel=LOOKING)(search.search)
-app.command(rich_help_panel=DATA)(export.export)
-app.command(rich_help_panel=DATA)(compare.compare)
-app.command(rich_help_panel=DATA)(delete.delete)
-app.command(rich_help_panel=DATA)(verify.verify)
-app.command(rich_help_panel=DATA)(settings.settings)
-app.command(rich_help_panel=SERVICE)(serve.serve)
-app.command(rich_help_panel=SERVICE)(worker.worker)
-app.command(rich_help_panel=SERVICE)(migrate.migrate)
-app.command(rich_help_panel=SERVICE)(openapi.openapi)
-app.add_typer(token.app, name="token", rich_help_panel=SERVICE)
+def command_line(verbs: Collection[str] = VERBS) -> typer.Typer:
+    """The command line with these verbs. Only they are imported: all take twice as long as most of them alone."""
+    app = typer.Typer(
+        name="nephila",
+        help="A web crawler that never forgets a URL, never hurries a host, and can always say why.",
+        no_args_is_help=True,
+        add_completion=True,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_nephila)
+    for panel, names in PANELS.items():
+        for name in filter(verbs.__contains__, names):
+            module = import_module(f"nephila.cli.{name}")
+            if name == TOKEN:
+                app.add_typer(module.app, name=name, rich_help_panel=panel)
+            else:
+                app.command(rich_help_panel=panel)(getattr(module, name))
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -69,7 +55,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _nephila(
     version: Annotated[
         bool,
@@ -82,26 +67,59 @@ def _nephila(
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code."""
+    """Run a command; its exit code."""
+    asked = arguments[:1]
+    app = command_line(asked if asked and asked[0] in VERBS else VERBS)
+    if not gc.isenabled():  # see main
+        gc.freeze()
+        gc.enable()
     try:
-        return int(app(arguments, standalone_mode=False, prog_name="nephila") or 0)
+        code = int(app(arguments, standalone_mode=False, prog_name="nephila") or 0)
+        sys.stdout.flush()
+        return code
+    except SystemExit as ending:  # typer makes one of a broken pipe, and one without a fault when it completes words
+        return _reader_gone() if ending.code else EXIT_DONE
+    except BrokenPipeError:
+        return _reader_gone()
     except NephilaError as error:
-        return _complain(str(error), EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED)
+        return _complain(str(error), code_of(error))
     except TyperException as error:
-        # No text: the help was printed instead, because nothing was asked.
+        # No text: without arguments the help was printed.
         return _complain(error.format_message(), EXIT_USAGE) if error.format_message() else EXIT_USAGE
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
 
 
+def code_of(error: NephilaError) -> int:
+    match error:
+        case UsageError():
+            return EXIT_USAGE
+        case StoreBusy():
+            return EXIT_BUSY
+    return EXIT_FAILED
+
+
 def _complain(text: str, code: int) -> int:
-    print(f"nephila: {' '.join(text.replace('Value error, ', '').split())}", file=sys.stderr)
+    lines = (line.strip() for line in text.replace("Value error, ", "").splitlines())
+    print(f"nephila: {' '.join(filter(None, lines))}", file=sys.stderr)
     return code
 
 
+def _reader_gone() -> int:
+    """End quietly, with the code of every tool in a pipe whose reader went away (`nephila urls | head`).
+
+    SIGPIPE stays ignored, as Python leaves it: its default action would let any client that hangs up in the middle
+    of an answer end `nephila serve`.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return 128 + signal.SIGPIPE
+
+
 def main() -> None:
-    # A closed pipe (`nephila urls | head`) ends us as it ends every tool; crawl and resume take it back.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Imports make a hundred thousand objects that stay: to look through them again and again is a sixth of the start.
+    gc.disable()
     # A terminal that cannot show a character must not end a listing.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -1,36 +1,35 @@
 """`nephila crawl`: crawl now, with progress."""
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
+from nephila import log
 from nephila.cli import running
-from nephila.cli.options import (
-    ArchiveOption,
-    ConcurrencyOption,
-    DataOption,
-    JsonOption,
-    LogFileOption,
-    LogFormatOption,
-    LogLevelOption,
-    QuietOption,
-    StoreOption,
-    WorkersOption,
-)
-from nephila.cli.wishes import ScopeChoice, assignments_of, checked_proxy, given, headers_of, pace_of
-from nephila.cli.words import parse_duration, parse_size
+from nephila.cli.crawl_options import assignments_of, naming_options, with_overrides
+from nephila.cli.display import SeedProgress
+from nephila.cli.options import LOG_WARNINGS, WORK, JsonOption, QuietOption, blaming_option, open_catalog, with_settings
+from nephila.clock import SystemClock
 from nephila.control import crawls
+from nephila.control.naming import checked_name, with_labels
+from nephila.control.notices import notices_of
 from nephila.errors import UsageError
-from nephila.profiles import PROFILES, RedirectMode, RobotsMode, crawl_settings
+from nephila.fetch.manners import mannered
+from nephila.frontier.store import UNNAMED, Crawl, Naming
+from nephila.profiles import PROFILES, crawl_settings, environment_settings
+from nephila.settings import ProcessSettings
 
-SCOPE, LIMITS, POLITE, REQUESTS = "What belongs to the crawl", "Limits", "Politeness", "Requests"
 STDIN = "-"
+DEFAULT_PROFILE = "default"
 
 
+@with_overrides
+@with_settings(*WORK, *LOG_WARNINGS)
 def crawl(
     urls: Annotated[
         list[str] | None, typer.Argument(metavar="URL", help="Where to begin: URLs or domains.", show_default=False)
@@ -39,8 +38,32 @@ def crawl(
         str | None, typer.Option(metavar="FILE", help="File of further seeds, one per line; - is standard input.")
     ] = None,
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Where the settings begin: {', '.join(PROFILES)}.")
-    ] = "default",
+        str | None,
+        typer.Option(
+            metavar="NAME", help=f"Where the settings begin: {', '.join(PROFILES)}.", show_default=DEFAULT_PROFILE
+        ),
+    ] = None,
+    like: Annotated[
+        int | None,
+        typer.Option(
+            metavar="CRAWL",
+            help="Where seeds and settings begin: those of this crawl. URLs that are given take the place of its "
+            "seeds, options that of its settings.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What people call the crawl.", show_default="that of --like, else none"),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL",
+            help="What the crawl is found by: a word like nightly, or key=value like team=docs (may be repeated).",
+            show_default="those of --like, else none",
+        ),
+    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,135 +72,74 @@ def crawl(
             help="Any crawl setting, like polite.floor_ms=500 (`nephila settings` lists them).",
         ),
     ] = None,
-    scope: Annotated[
-        ScopeChoice | None,
-        typer.Option(help="Hosts of the seeds, their domains, a list, or any host.", rich_help_panel=SCOPE),
-    ] = None,
-    scope_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HOST", help="A host of --scope list; .example.com means: and all below it.", rich_help_panel=SCOPE
-        ),
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Only URLs that match (with * and ?).", rich_help_panel=SCOPE),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="No URLs that match (with * and ?).", rich_help_panel=SCOPE),
-    ] = None,
-    include_documents: Annotated[
-        bool,
-        typer.Option(
-            "--include-documents", metavar="", help="Images, archives, PDFs and the like, too.", rich_help_panel=SCOPE
-        ),
-    ] = False,
-    redirects: Annotated[
-        RedirectMode | None,
-        typer.Option(
-            help="A target is a URL of its own, is only recorded, or is followed at once.", rich_help_panel=SCOPE
-        ),
-    ] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(metavar="N", help="Links away from a seed.", rich_help_panel=LIMITS)
-    ] = None,
-    max_pages: Annotated[
-        int | None, typer.Option(metavar="N", help="Pages that are visited.", rich_help_panel=LIMITS)
-    ] = None,
-    max_urls: Annotated[
-        int | None, typer.Option(metavar="N", help="URLs that are admitted at all.", rich_help_panel=LIMITS)
-    ] = None,
-    max_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Seconds, or 90s, 10m, 2h.", rich_help_panel=LIMITS)
-    ] = None,
-    max_bytes: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Bytes, or 500kB, 10MB, 2GiB.", rich_help_panel=LIMITS)
-    ] = None,
-    delay: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS", help="Gap between two requests to a host; no adaptive part.", rich_help_panel=POLITE
-        ),
-    ] = None,
-    max_inflight: Annotated[
-        int | None, typer.Option(metavar="N", help="Requests to one host at a time.", rich_help_panel=POLITE)
-    ] = None,
-    robots: Annotated[
-        RobotsMode | None, typer.Option(help="What robots.txt and robots meta are worth.", rich_help_panel=POLITE)
-    ] = None,
-    user_agent: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="How the crawler names itself.", rich_help_panel=REQUESTS)
-    ] = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'Name: value'", help="A further request header.", rich_help_panel=REQUESTS),
-    ] = None,
-    proxy: Annotated[
-        str | None, typer.Option(metavar="URL", help="http, https or socks5 proxy.", rich_help_panel=REQUESTS)
-    ] = None,
-    allow_private: Annotated[
-        bool,
-        typer.Option(
-            "--allow-private", metavar="", help="Permit private and loopback addresses.", rich_help_panel=REQUESTS
-        ),
-    ] = False,
-    data: DataOption = None,
-    store: StoreOption = None,
-    archive: ArchiveOption = None,
-    workers: WorkersOption = None,
-    concurrency: ConcurrencyOption = None,
-    log_level: LogLevelOption = None,
-    log_format: LogFormatOption = None,
-    log_file: LogFileOption = None,
+    *,
+    overrides: dict[str, Any],
+    settings: ProcessSettings,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Crawl now, with progress. Ctrl-C stops cleanly; the same command, or `nephila resume`, goes on."""
-    wishes: dict[str, Any] = {
-        "scope.mode": scope and scope.replace("-", "_"),
-        "scope.hosts": scope_host,
-        "scope.include": include,
-        "scope.exclude": exclude,
-        "scope.include_documents": include_documents,
-        "scope.max_depth": max_depth,
-        "redirects.mode": redirects,
-        "limits.max_pages": max_pages,
-        "limits.max_urls": max_urls,
-        "limits.max_seconds": None if max_time is None else round(parse_duration(max_time, "--max-time")),
-        "limits.max_bytes": None if max_bytes is None else parse_size(max_bytes, "--max-bytes"),
-        "polite.max_inflight": max_inflight,
-        "robots.mode": robots,
-        "fetch.user_agent": user_agent,
-        "fetch.headers": headers_of(header or ()),
-        "fetch.proxy": checked_proxy(proxy),
-        "fetch.allow_private": allow_private,
-    }
-    wanted = crawl_settings(profile, given(wishes) | pace_of(delay) | assignments_of(setting or ()))
-    settings = running.worker_settings(
-        data=data,
-        store=store,
-        archive=archive,
-        workers=workers,
-        concurrency=concurrency,
-        allow_private=allow_private or None,
-        log_level=log_level,
-        log_format=log_format,
-        log_file=log_file,
-    )
-    wanted_seeds = seeds_of(urls or [], seeds)
-    opened = running.open_for_work(settings, create=True)
-    found, new = crawls.start(opened.catalog, wanted_seeds, wanted)
-    raise typer.Exit(running.run_crawl(settings, opened, found, new=new, json=json, quiet=quiet))
+    """Crawl now, with progress. Ctrl-C stops cleanly; the same command, or `nephila resume`, goes on.
+
+    Where the same crawl runs already, the command joins it, and Ctrl-C ends only the command.
+    """
+    if like is not None and profile is not None:
+        raise UsageError(f"--like takes the profile of crawl {like}: leave --profile out")
+    assigned = assignments_of(setting or ())
+    chosen = overrides | assigned
+    if overrides.get("fetch.allow_private"):
+        settings = settings.model_copy(update={"allow_private": True})
+    settings = running.quieter(settings)
+    if like is None:
+        begins = Beginning((), profile or DEFAULT_PROFILE, environment_settings(os.environ), {}, UNNAMED)
+    else:
+        begins = beginning_like(open_catalog(settings).crawl(like))
+    naming = naming_of(name, label or (), begins.naming)
+    with naming_options(assigned):
+        wanted = crawl_settings(begins.profile, {**begins.usual, **begins.chosen, **chosen})
+        listings = crawls.sitemap_seeds(wanted)
+        wanted_seeds = list(dict.fromkeys([*seeds_of(urls or [], seeds, begins.seeds or listings), *listings]))
+        wanted = mannered(wanted, wanted_seeds, settings.own_hosts, {*begins.chosen, *chosen}).settings
+        opened = running.open_for_work(settings, create=True)
+        tell = SeedProgress(len(wanted_seeds), SystemClock(), quiet=quiet)
+        found, begin = crawls.start(opened.catalog, wanted_seeds, wanted, tell, naming)
+    for notice in notices_of(found, settings):
+        log.component_log("command", crawl=found.id).warning(notice.event, detail=notice.text)
+    raise typer.Exit(running.run_crawl(settings, opened, found, begin, json=json, quiet=quiet))
 
 
-def seeds_of(urls: list[str], source: str | None) -> list[str]:
+class Beginning(NamedTuple):
+    """What a crawl has before seeds and options are given."""
+
+    seeds: Sequence[str]
+    profile: str
+    usual: Mapping[str, Any]  # settings of the environment
+    chosen: Mapping[str, Any]  # settings that a person has given
+    naming: Naming
+
+
+def beginning_like(crawl: Crawl) -> Beginning:
+    """Where a crawl like this one begins. It has all of its settings: neither the environment nor another version of a
+    profile changes them."""
+    return Beginning(crawl.seeds, crawl.settings.profile, {}, crawl.settings.values(), crawl.naming)
+
+
+def naming_of(name: str | None, labels: Sequence[str], usual: Naming) -> Naming:
+    """The usual name and labels with what is given; a UsageError names the option."""
+    with blaming_option("--name"):
+        called = usual.name if name is None else checked_name(name)
+    with blaming_option("--label"):
+        return Naming(called, with_labels(usual.labels, labels))
+
+
+def seeds_of(urls: list[str], source: str | None, usual: Sequence[str] = ()) -> list[str]:
+    """The seeds that are given; where none are, the usual ones."""
     wanted = [crawls.seed_url(url) for url in urls]
     if source is not None:
         with _seed_lines(source) as lines:
             wanted += crawls.read_seeds(lines, "standard input" if source == STDIN else source)
+    wanted = wanted or list(usual)
     if not wanted:
-        raise UsageError("nothing to crawl: give at least one URL, or --seeds FILE")
+        raise UsageError("nothing to crawl: give at least one URL, --sitemap URL, or --seeds FILE")
     return wanted
 
 

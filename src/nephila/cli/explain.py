@@ -1,40 +1,31 @@
-"""`nephila explain`: why a URL is where it is, since when, until when."""
+"""`nephila explain`: why a URL is in its state, since when, until when."""
 
 from collections.abc import Iterable
 
-from nephila import wiring
 from nephila.cli import words
-from nephila.cli.display import print_json
-from nephila.cli.options import (
-    CrawlAndUrl,
-    DataOption,
-    JsonOption,
-    StoreOption,
-    crawl_and_url,
-    reading_settings,
-)
+from nephila.cli.options import DATA, CrawlAndUrl, JsonOption, crawl_and_url, open_store, with_settings
+from nephila.cli.output import print_json, print_lines
 from nephila.control import explain as explaining
 from nephila.control.explain import Ancestor, Explanation, RobotsVerdict, RuleVerdict
 from nephila.control.export import iso_time
+from nephila.control.sitemaps import how_found
 from nephila.frontier.operators import HostRule
-from nephila.frontier.store import UrlRow
-from nephila.settings import user_agent_of
+from nephila.frontier.records import UrlRow
+from nephila.models import Kind
+from nephila.settings import ProcessSettings, user_agent_of
 
 MARKS = {True: "yes", False: "NO", None: "-"}
 LABEL_WIDTH = 12
 
 
-def explain(target: CrawlAndUrl, data: DataOption = None, store: StoreOption = None, json: JsonOption = False) -> None:
+@with_settings(*DATA)
+def explain(target: CrawlAndUrl, *, settings: ProcessSettings, json: JsonOption = False) -> None:
     """The whole decision trail of a URL, also of one that was refused or never seen."""
-    settings = reading_settings(data, store)
-    opened = wiring.open_store(settings)
+    opened = open_store(settings)
     crawl, url = crawl_and_url(opened.catalog, target)
     agent = user_agent_of(crawl.settings, settings)
     found = explaining.explain(opened.catalog, opened.rulebook.rulings(), crawl, url, agent)
-    if json:
-        print_json(found.as_json())
-    else:
-        print("\n".join(explanation_lines(found)))
+    print_json(found.as_json()) if json else print_lines(explanation_lines(found))
 
 
 def explanation_lines(found: Explanation) -> list[str]:
@@ -43,6 +34,7 @@ def explanation_lines(found: Explanation) -> list[str]:
     lines += _section("rules", (f"{MARKS[rule.passed]:<4}{_rule(rule)}" for rule in found.rules))
     lines += _section("row", _row(found.row) if found.row else [f"crawl {found.crawl} has none"])
     lines += _section("found on", _parents(found))
+    lines += _section("sitemap", _sitemap(found))
     lines += _section("led to", (_ancestor(target) for target in found.redirects))
     lines += _section("robots.txt", _robots(found.robots) if found.robots else [])
     lines += _section("queue", _queue(found))
@@ -59,8 +51,9 @@ def _section(title: str, texts: Iterable[str]) -> list[str]:
 def _address(found: Explanation) -> list[str]:
     if found.url is None:
         return [f"{found.asked} (no web address)"]
-    seen = found.row.raw_url if found.row and found.row.raw_url else found.asked
-    return [found.url] if seen == found.url else [found.url, f"normalised from {seen}"]
+    seen = found.row.raw_url if found.row and found.row.raw_url and found.row.kind is not Kind.SITEMAP else found.asked
+    lines = [found.url] if seen == found.url else [found.url, f"normalised from {seen}"]
+    return [*lines, f"asked for as {found.row.spelling}"] if found.row and found.row.spelling else lines
 
 
 def _rule(rule: RuleVerdict) -> str:
@@ -94,7 +87,20 @@ def _answer(row: UrlRow) -> str:
 def _parents(found: Explanation) -> list[str]:
     if found.row is None:
         return []
+    if not found.parents and found.row.kind is Kind.SITEMAP:
+        return [how_found(found.row.raw_url, listed=False)]
     return [_ancestor(parent) for parent in found.parents] or ["it is a seed"]
+
+
+def _sitemap(found: Explanation) -> list[str]:
+    note = found.sitemap
+    if note is None:
+        return []
+    said = [f"lastmod {iso_time(note.lastmod)}"] if note.lastmod is not None else []
+    said += [f"priority {note.priority:g}"] if note.priority is not None else []
+    said += [f"changefreq {note.notes['changefreq']}"] if "changefreq" in note.notes else []
+    said += [f"{name} {words.count(len(kept))}" for name, kept in note.notes.items() if isinstance(kept, list)]
+    return [f"{note.sitemap} (id {note.sitemap_id})", *([", ".join(said)] if said else [])]
 
 
 def _ancestor(page: Ancestor) -> str:
@@ -120,7 +126,7 @@ def _queue(found: Explanation) -> list[str]:
     who = f" (pid {found.held_by.pid} on {found.held_by.name})" if found.held_by else ""
     dead = f", given up: {queue.dead}" if queue.dead else ""
     due = f", due in {words.duration(queue.due_in_ms)}" if queue.due_in_ms else ""
-    return [f"{queue.host}: {words.count(queue.open)} open{due}{held}{who}{dead}"]
+    return [f"{queue.host}: {words.at_least(queue.open, queue.open_more)} open{due}{held}{who}{dead}"]
 
 
 def _host(found: Explanation) -> list[str]:
@@ -148,7 +154,7 @@ def _operator(rule: HostRule) -> str:
 
 
 def _facts(found: Explanation) -> list[str]:
-    """What the page itself says, where it was read."""
+    """What the page itself says, if it was read."""
     facts = found.facts
     lines = [f"title: {found.row.title}"] if found.row and found.row.title else []
     lines += [f"{name}: {facts[name]}" for name in ("robots", "canonical", "refresh", "truncated") if facts.get(name)]

@@ -1,11 +1,12 @@
 """`nephila migrate`: bring the store's schema up to this version."""
 
 from nephila import wiring
-from nephila.cli.options import DataOption, StoreOption, reading_settings
+from nephila.cli.options import DATA, with_settings
+from nephila.settings import ProcessSettings
 
 
-def migrate(data: DataOption = None, store: StoreOption = None) -> None:
+@with_settings(*DATA)
+def migrate(*, settings: ProcessSettings) -> None:
     """Bring the schema of the store up to this version of Nephila. Data stays; a newer schema is refused."""
-    settings = reading_settings(data, store)
     version = wiring.migrate(settings)
     print(f"{settings.shown_store} has schema {version}")

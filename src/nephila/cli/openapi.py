@@ -1,4 +1,4 @@
-"""`nephila openapi`: what the API is, for programs that make clients of it. The web UI's is made so."""
+"""`nephila openapi`: the description of the API, from which clients are generated: that of the web UI is."""
 
 import json
 

@@ -4,54 +4,28 @@ from typing import Annotated
 
 import typer
 
-from nephila.cli.options import (
-    WORKER_PANEL,
-    ArchiveOption,
-    ConcurrencyOption,
-    DataOption,
-    LogFileOption,
-    LogFormatOption,
-    LogLevelOption,
-    PermitPrivateOption,
-    StoreOption,
-)
-from nephila.settings import ProcessSettings, process_settings, usable_cores
+from nephila.cli.options import ALLOW_PRIVATE, ARCHIVE, CONCURRENCY, DATA, LOG, WORKER_PANEL, option, with_settings
+from nephila.settings import ProcessSettings, usable_cores
 
 ADDRESS_PANEL = "Where it listens"
+ADDRESS = (
+    option(
+        ADDRESS_PANEL,
+        str,
+        "--host",
+        "Address to listen on; one that others can reach needs a token.",
+        "ADDRESS",
+        "127.0.0.1",
+    ),
+    option(ADDRESS_PANEL, int, "--port", "0: any free one.", "N", "3000"),
+)
+WORKERS = option(WORKER_PANEL, int, "--workers", "Worker processes; 0: others do the work.", "N", "one per core")
 
 
+@with_settings(*ADDRESS, *DATA, ARCHIVE, WORKERS, CONCURRENCY, ALLOW_PRIVATE, *LOG)
 def serve(
-    host: Annotated[
-        str | None,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address to listen on; one that others can reach needs a token.",
-            rich_help_panel=ADDRESS_PANEL,
-            show_default="127.0.0.1",
-        ),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            "--port", metavar="N", help="0: any free one.", rich_help_panel=ADDRESS_PANEL, show_default="3000"
-        ),
-    ] = None,
-    data: DataOption = None,
-    store: StoreOption = None,
-    archive: ArchiveOption = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            metavar="N",
-            help="Worker processes; 0: others do the work.",
-            rich_help_panel=WORKER_PANEL,
-            show_default="one per core",
-        ),
-    ] = None,
-    concurrency: ConcurrencyOption = None,
-    allow_private: PermitPrivateOption = False,
+    *,
+    settings: ProcessSettings,
     no_index: Annotated[
         bool,
         typer.Option(
@@ -61,34 +35,12 @@ def serve(
             rich_help_panel=WORKER_PANEL,
         ),
     ] = False,
-    log_level: LogLevelOption = None,
-    log_format: LogFormatOption = None,
-    log_file: LogFileOption = None,
 ) -> None:
     """Serve the API and work on its crawls until SIGTERM or Ctrl-C."""
-    settings = serve_settings(
-        host=host,
-        port=port,
-        data=data,
-        store=store,
-        archive=archive,
-        workers=workers,
-        concurrency=concurrency,
-        allow_private=allow_private or None,
-        index=False if no_index else None,
-        log_level=log_level,
-        log_format=log_format,
-        log_file=log_file,
-    )
     # Here, because no other verb needs FastAPI, and it takes 0.4 s to load.
     from nephila.cli.server import run_server
 
-    run_server(settings)
-
-
-def serve_settings(**options: object) -> ProcessSettings:
-    """One worker per core, unless somebody says otherwise."""
-    settings = process_settings(options)
-    if "workers" in settings.model_fields_set:
-        return settings
-    return process_settings(options | {"workers": usable_cores()})
+    changes: dict[str, object] = {"index": False} if no_index else {}
+    if "workers" not in settings.model_fields_set:
+        changes["workers"] = usable_cores()
+    run_server(settings.model_copy(update=changes))

@@ -1,93 +1,74 @@
 """`nephila settings`: every setting, its value and where it came from."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from nephila.cli.display import print_json
-from nephila.cli.options import ArchiveOption, DataOption, JsonOption, StoreOption, reading_settings
-from nephila.profiles import PROFILES, CrawlSettings, Group, crawl_settings
-from nephila.settings import SettingLine
+from nephila.cli.crawl_options import naming_options
+from nephila.cli.options import ARCHIVE, DATA, JsonOption, with_settings
+from nephila.cli.output import print_json, table
+from nephila.profiles import PROFILES, SETTINGS, VARIABLES, crawl_settings, environment_settings
+from nephila.settings import ProcessSettings, SettingLine
 
-LONG_LIST = 8
+LIST_SHOWN_MAX = 8
 
 
 class CrawlSettingLine(NamedTuple):
     name: str
     value: Any
-    source: str  # default | profile <name>
+    source: str  # default | profile <name> | env <variable>
     help: str
 
 
+@with_settings(*DATA, ARCHIVE)
 def settings(
     profile: Annotated[
         str, typer.Option(metavar="NAME", help=f"Whose crawl settings: {', '.join(PROFILES)}.")
     ] = "default",
-    data: DataOption = None,
-    store: StoreOption = None,
-    archive: ArchiveOption = None,
+    *,
+    settings: ProcessSettings,
     json: JsonOption = False,
 ) -> None:
     """Every setting of this process, with its value and where it came from, and every crawl setting of a profile."""
-    process = reading_settings(data, store, archive).describe()
-    crawl = list(crawl_lines(crawl_settings(profile)))
+    with naming_options():
+        process, crawl = settings.describe(), list(crawl_lines(profile, os.environ))
     if json:
         print_json({"process": [line._asdict() for line in process], "crawl": [line._asdict() for line in crawl]})
         return
     console = Console()
-    console.print(_process_table(process))
+    console.print(_table("This process (NEPHILA_<NAME> in the environment, or an option)", process))
     console.print()
-    console.print(_crawl_table(profile, crawl))
+    console.print(_table(f"A crawl of profile {profile} (changed by --set NAME=VALUE)", crawl))
 
 
-def crawl_lines(wanted: CrawlSettings) -> Iterator[CrawlSettingLine]:
-    default = crawl_settings()
-    for group in CrawlSettings.model_fields:
-        values = getattr(wanted, group)
-        if isinstance(values, Group):
-            for name, field in type(values).model_fields.items():
-                value = getattr(values, name)
-                same = value == getattr(getattr(default, group), name)
-                source = "default" if same else f"profile {wanted.profile}"
-                yield CrawlSettingLine(f"{group}.{name}", value, source, field.description or "")
+def crawl_lines(profile: str, env: Mapping[str, str]) -> Iterator[CrawlSettingLine]:
+    found = environment_settings(env)
+    default, wanted = crawl_settings(), crawl_settings(profile, found)
+    for name, field in SETTINGS.items():
+        value = wanted.value(name)
+        source = "default" if value == default.value(name) else f"profile {profile}"
+        if name in found:
+            set_by = (variable.name for variable in VARIABLES if variable.setting == name and env.get(variable.name))
+            source = f"env {', '.join(set_by)}"
+        yield CrawlSettingLine(name, value, source, field.description or "")
 
 
 def shown(value: Any) -> str:
-    if value is None:
-        return "unset"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        more = f" and {len(value) - LONG_LIST} more" if len(value) > LONG_LIST else ""
-        return " ".join(map(str, value[:LONG_LIST])) + more or "none"
-    return str(value) or "unset"
+        more = f" and {len(value) - LIST_SHOWN_MAX} more" if len(value) > LIST_SHOWN_MAX else ""
+        return " ".join(map(str, value[:LIST_SHOWN_MAX])) + more or "none"
+    return "unset" if value in (None, "") else str(value)
 
 
-def _table(title: str, *headings: str) -> Table:
-    table = Table(
-        title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0)
-    )
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading == "setting", overflow="fold")
-    return table
-
-
-def _process_table(lines: list[SettingLine]) -> Table:
-    table = _table(
-        "This process (NEPHILA_<NAME> in the environment, or an option)", "setting", "value", "from", "what it does"
-    )
-    for line in lines:
-        table.add_row(line.name, line.value or "unset", line.source, line.help)
-    return table
-
-
-def _crawl_table(profile: str, lines: list[CrawlSettingLine]) -> Table:
-    table = _table(
-        f"A crawl of profile {profile} (`nephila crawl --set NAME=VALUE`)", "setting", "value", "from", "what it does"
-    )
-    for line in lines:
-        table.add_row(line.name, shown(line.value), line.source, line.help)
-    return table
+def _table(title: str, lines: Sequence[SettingLine | CrawlSettingLine]) -> Table:
+    rows = [
+        {"setting": line.name, "value": shown(line.value), "from": line.source, "what it does": line.help}
+        for line in lines
+    ]
+    return table(rows, unbroken=("setting",), title=title)

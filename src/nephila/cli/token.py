@@ -1,25 +1,19 @@
 """`nephila token`: access tokens of the API. A secret is shown once, when it is made."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from nephila import wiring
-from nephila.cli.display import print_json
-from nephila.cli.options import DataOption, JsonOption, StoreOption, reading_settings
+from nephila.cli.hints import command
+from nephila.cli.options import DATA, JsonOption, open_store, with_settings
+from nephila.cli.output import print_json, print_table
 from nephila.control import access
 from nephila.control.export import iso_time
 from nephila.errors import UsageError
-from nephila.frontier.operators import Access, Rulebook, Token
+from nephila.frontier.tokens import Access, Token
+from nephila.settings import ProcessSettings
 
 app = typer.Typer(no_args_is_help=True, help="Access tokens of the API: create, list, revoke.")
-
-
-def _rulebook(data: Path | None, store: str | None, *, create: bool = False) -> Rulebook:
-    return wiring.open_store(reading_settings(data, store), create=create).rulebook
 
 
 def _record(token: Token) -> dict[str, object]:
@@ -33,17 +27,18 @@ def _record(token: Token) -> dict[str, object]:
 
 
 @app.command()
+@with_settings(*DATA)
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
     wanted: Annotated[
         Access, typer.Option("--access", help="read: look; write: also crawl; admin: everything.")
     ] = Access.READ,
-    data: DataOption = None,
-    store: StoreOption = None,
+    *,
+    settings: ProcessSettings,
     json: JsonOption = False,
 ) -> None:
     """Make a token and print its secret, which nobody can ask for again."""
-    token, secret = access.make_token(_rulebook(data, store, create=True), name, wanted)
+    token, secret = access.make_token(open_store(settings, create=True).tokens, name, wanted)
     if json:
         print_json(_record(token) | {"secret": secret})
         return
@@ -52,25 +47,28 @@ def create(
 
 
 @app.command("list")
-def list_tokens(data: DataOption = None, store: StoreOption = None, json: JsonOption = False) -> None:
+@with_settings(*DATA)
+def list_tokens(*, settings: ProcessSettings, json: JsonOption = False) -> None:
     """Every token, those that were revoked included; never a secret."""
-    tokens = _rulebook(data, store).tokens()
+    tokens = open_store(settings).tokens.tokens()
     if json:
         print_json({"tokens": [_record(token) for token in tokens]})
         return
-    table = Table("id", "name", "access", "created", "revoked", box=None, pad_edge=False, header_style="bold")
-    for token in tokens:
-        table.add_row(*("" if value is None else str(value) for value in _record(token).values()))
-    Console().print(table if tokens else "there are no tokens: `nephila token create NAME` makes one")
+    rows = [{name.removesuffix("_at"): str(value or "") for name, value in _record(token).items()} for token in tokens]
+    if rows:
+        print_table(rows)
+    else:
+        print(f"there are no tokens: `{command(settings, 'token', 'create', 'NAME')}` makes one")
 
 
 @app.command()
+@with_settings(*DATA)
 def revoke(
     token_id: Annotated[int, typer.Argument(metavar="ID", help="`nephila token list` shows it.")],
-    data: DataOption = None,
-    store: StoreOption = None,
+    *,
+    settings: ProcessSettings,
 ) -> None:
     """End a token; servers notice within two seconds."""
-    if not access.revoke_token(_rulebook(data, store), token_id):
+    if not access.revoke_token(open_store(settings).tokens, token_id):
         raise UsageError(f"there is no living token {token_id}: `nephila token list` shows them")
     print(f"token {token_id} is revoked")

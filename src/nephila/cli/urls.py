@@ -6,48 +6,39 @@ from typing import Annotated
 import typer
 
 from nephila.cli.options import (
+    DATA,
     CrawlArgument,
-    DataOption,
-    DepthFilter,
-    HostFilter,
     JsonOption,
-    ReasonFilter,
-    StateFilter,
-    StatusFilter,
-    StoreOption,
-    TextFilter,
     chosen_crawl,
-    json_text,
     open_catalog,
-    reading_settings,
-    url_filter,
+    with_filter,
+    with_settings,
 )
+from nephila.cli.output import print_json
 from nephila.control.export import record_of, rows_of
-from nephila.frontier.store import UrlRow
+from nephila.frontier.records import UrlFilter, UrlRow
+from nephila.settings import ProcessSettings
 
 STATE_WIDTH = 11
 
 
+@with_filter
+@with_settings(*DATA)
 def urls(
     crawl: CrawlArgument = None,
-    state: StateFilter = None,
-    host: HostFilter = None,
-    status: StatusFilter = None,
-    depth: DepthFilter = None,
-    reason: ReasonFilter = None,
-    text: TextFilter = None,
+    *,
+    where: UrlFilter,
     limit: Annotated[int | None, typer.Option(metavar="N", min=0, help="At most so many.")] = None,
     after: Annotated[int, typer.Option(metavar="ID", min=0, help="Only URLs with a larger id: the next page.")] = 0,
-    data: DataOption = None,
-    store: StoreOption = None,
+    settings: ProcessSettings,
     json: JsonOption = False,
 ) -> None:
     """List the URLs of a crawl: id, state, status, depth, URL and reason, in the order of discovery."""
-    catalog = open_catalog(reading_settings(data, store))
+    catalog = open_catalog(settings)
     found = chosen_crawl(catalog, crawl)
-    rows = rows_of(catalog, found.id, url_filter(state, host, status, depth, reason, text), after)
+    rows = rows_of(catalog, found.id, where, after)
     for row in islice(rows, limit):
-        print(json_text(record_of(row)) if json else line_of(row))
+        print_json(record_of(row), flush=False) if json else print(line_of(row))
 
 
 def line_of(row: UrlRow) -> str:

@@ -1,41 +1,28 @@
 """`nephila verify`: the store against the archive."""
 
-from collections.abc import Callable
-
 import typer
 from rich.console import Console
-from rich.status import Status
 
+from nephila import wiring
 from nephila.cli import words
-from nephila.cli.display import print_json
-from nephila.cli.options import ArchiveOption, DataOption, JsonOption, StoreOption, open_catalog, reading_settings
+from nephila.cli.options import ARCHIVE, DATA, JsonOption, open_catalog, with_settings
+from nephila.cli.output import EXIT_DONE, EXIT_FAILED, print_json, print_lines
 from nephila.control import verify as verifying
 from nephila.control.verify import FileReport, Report
+from nephila.settings import ProcessSettings, usable_cores
 
-EXIT_BROKEN = 1
 
-
-def verify(
-    data: DataOption = None, store: StoreOption = None, archive: ArchiveOption = None, json: JsonOption = False
-) -> None:
-    """Check that every row has its archive record and every digest holds. Exit code 1 on any broken row."""
-    settings = reading_settings(data, store, archive)
+@with_settings(*DATA, ARCHIVE)
+def verify(*, settings: ProcessSettings, json: JsonOption = False) -> None:
+    """Check that every row has its archive record and every record is whole. Exit code 1 on any that is not."""
     catalog = open_catalog(settings)
     console = Console(stderr=True)
     with console.status("looking at the store") as status:
-        report = verifying.verify(catalog, settings.archive_folder, _teller(status))
-    if json:
-        print_json(report.as_json())
-    else:
-        print("\n".join(report_lines(report)))
-    raise typer.Exit(0 if report.ok else EXIT_BROKEN)
-
-
-def _teller(status: Status) -> Callable[[str, int], None]:
-    def tell(what: str, done: int) -> None:
-        status.update(f"looking at {what}{f': {words.count(done)}' if done else ''}")
-
-    return tell
+        report = verifying.verify(
+            catalog, wiring.open_archive(settings), lambda what: status.update(f"looking at {what}"), usable_cores()
+        )
+    print_json(report.as_json()) if json else print_lines(report_lines(report))
+    raise typer.Exit(EXIT_DONE if report.ok else EXIT_FAILED)
 
 
 def report_lines(report: Report) -> list[str]:

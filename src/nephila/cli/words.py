@@ -1,4 +1,4 @@
-"""Numbers as people read and write them: durations, sizes, counts, and the sentence that says how far a crawl is."""
+"""Numbers as people read and write them: durations, sizes, counts; and the sentence on how far a crawl is."""
 
 import re
 
@@ -33,6 +33,15 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def urls(number: int) -> str:
+    return f"{number:,} URL" if number == 1 else f"{number:,} URLs"
+
+
+def at_least(number: int, more: bool) -> str:
+    """`more`: counting stopped there."""
+    return f"{number:,}+" if more else f"{number:,}"
+
+
 def size(number: float) -> str:
     unit = 0
     while number >= 999.5 and unit < len(SIZE_UNITS) - 1:
@@ -41,7 +50,7 @@ def size(number: float) -> str:
 
 
 def duration(ms: float) -> str:
-    """The two units that matter: 250 ms, 1.5 s, 4 min, 2 h 5 min, 3 d 4 h."""
+    """A duration in at most two units: 250 ms, 1.5 s, 4 min, 2 h 5 min, 3 d 4 h."""
     if ms < 1000:
         return f"{ms:.0f} ms"
     seconds = ms / 1000
@@ -77,6 +86,8 @@ def progress(snapshot: Snapshot) -> str:
     done, known = snapshot.ended, snapshot.known
     about = "" if snapshot.crawl.state.over else "about "
     parts = [f"{count(done)} of {about}{count(known)} URLs"]
+    if (needed := snapshot.requisites).urls:
+        parts.append(f"{count(sum(needed.states.values()))} of {about}{count(needed.urls)} requisites")
     if snapshot.rate is not None and not snapshot.crawl.state.over:
         parts.append(rate(snapshot.rate))
     if snapshot.waiting:

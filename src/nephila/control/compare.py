@@ -1,115 +1,176 @@
-"""The difference of two exports as sets of normalised URLs. Any of the three formats, told apart by the first byte."""
+"""Two crawls compared URL by URL: what was added, what is gone, what ended otherwise, whose content is another.
 
-import csv
-import json
-from collections.abc import Iterator
+Two crawls of one store that normalise URLs alike are compared by the store, stretch by stretch, in any size. All others
+(exports, a crawl and an export, crawls that normalise differently) are compared in memory, by the URL as the default
+settings normalise it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TextIO
+from enum import StrEnum
+from typing import Literal, NamedTuple
 
-from nephila.errors import UsageError
+from nephila.control.export import rows_of
+from nephila.control.export_reader import ExportedUrl
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.counterparts import Counterparts
+from nephila.frontier.records import UrlFilter
+from nephila.frontier.store import Crawl
+from nephila.models import UrlState
 from nephila.profiles import NormSettings
 from nephila.urls.normalize import Normalizer
 
-CHUNK_CHARS = 1 << 16
-OBJECT_CHARS_MAX = 1 << 24
-BETWEEN_OBJECTS = " \t\r\n,[]"
-CELL_CHARS_MAX = 1 << 20
-
-# Ours, and those of the exports of /crawl-runs.
-URL_NAMES, STATE_NAMES = ("url", "normalized_url"), ("state", "status")
-
-Entry = tuple[str, str]  # url, state
+STRETCH_ROWS = 10_000  # that the store is asked for at once
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    only_a: list[str] = field(default_factory=list)
-    only_b: list[str] = field(default_factory=list)
-    changed: list[tuple[str, str, str]] = field(default_factory=list)  # url, state in a, state in b
-    same: int = 0
-
-    @property
-    def empty(self) -> bool:
-        return not (self.only_a or self.only_b or self.changed)
+class Change(StrEnum):
+    GONE = "gone"  # only the first has the URL
+    ADDED = "added"  # only the second has it
+    STATE = "state"  # it ended otherwise
+    CONTENT = "content"  # it ended alike, and its body is another
 
 
-def compare(a: Path, b: Path, *, states: bool = False) -> Difference:
-    """Holds the URLs of `a`; `b` is a stream."""
-    known = dict(entries(a))
+class By(StrEnum):
+    """How much of a URL is compared; each includes those before it."""
+
+    URLS = "urls"
+    STATES = "states"
+    CONTENT = "content"
+
+
+SAME: Literal["same"] = "same"
+Counts = Counter[str]  # by Change, and SAME
+
+
+class Known(NamedTuple):
+    """What one side has of a URL."""
+
+    state: str
+    content_hash: str | bytes | None
+    id: int | None = None  # in the store
+
+
+class Difference(NamedTuple):
+    change: Change
+    url: str
+    first: Known | None
+    second: Known | None
+
+
+def change_of(first: Known | None, second: Known | None, by: By) -> Change | None:
+    """None: the same. A body that one of them does not have is no other body."""
+    if first is None or second is None:
+        return Change.ADDED if first is None else Change.GONE
+    if by is not By.URLS and state_of(first) != state_of(second):
+        return Change.STATE
+    both = first.content_hash and second.content_hash
+    return Change.CONTENT if by is By.CONTENT and both and first.content_hash != second.content_hash else None
+
+
+def state_of(known: Known) -> str:
+    """Open URLs are alike: who claims one changes every second."""
+    return UrlState.QUEUED if known.state == UrlState.IN_PROGRESS else known.state
+
+
+# --- in memory
+
+
+def differences(
+    first: Iterable[ExportedUrl], second: Iterable[ExportedUrl], by: By, counts: Counts
+) -> Iterator[Difference]:
+    """The differences, and in `counts` how many there are of each and how many URLs are the same. The URLs of `first`
+    are held in memory, `second` is a stream of which only the URLs that are not in `first` are held."""
+    known = {entry.url: Known(entry.state, entry.content_hash) for entry in first}
     met: set[str] = set()
-    only_b: dict[str, None] = {}
-    changed: list[tuple[str, str, str]] = []
-    for url, state in entries(b):
-        before = known.get(url)
-        if before is None:
-            only_b[url] = None
-        elif url not in met:
-            met.add(url)
-            if states and before != state:
-                changed.append((url, before, state))
-    only_a = [url for url in known if url not in met]
-    return Difference(only_a, list(only_b), changed, len(met) - len(changed))
+    for entry in second:
+        if entry.url not in met:
+            met.add(entry.url)
+            now = Known(entry.state, entry.content_hash)
+            yield from _told(entry.url, known.get(entry.url), now, by, counts)
+    for url, before in known.items():
+        if url not in met:
+            yield from _told(url, before, None, by, counts)
 
 
-def entries(path: Path) -> Iterator[Entry]:
-    """(normalised URL, state) of every row of an export."""
+def _told(url: str, first: Known | None, second: Known | None, by: By, counts: Counts) -> Iterator[Difference]:
+    change = change_of(first, second, by)
+    counts[change or SAME] += 1
+    if change is not None:
+        yield Difference(change, url, first, second)
+
+
+def entries_of(catalog: Catalog, crawl_id: int) -> Iterator[ExportedUrl]:
+    """The URLs of a crawl as its export has them."""
     normalizer = Normalizer(NormSettings())
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            first = lines.read(1)
-            lines.seek(0)
-            for record in _objects(lines) if first in ("[", "{") else _csv_rows(lines):
-                url, state = _first(record, URL_NAMES), _first(record, STATE_NAMES)
-                if not isinstance(url, str) or not url:
-                    raise ValueError("a row without a url")
-                yield normalizer.resolve(url)[0] or url, state if isinstance(state, str) else ""
-    except (ValueError, csv.Error) as error:
-        raise UsageError(f"{path} is no export of Nephila: {error}") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    for row in rows_of(catalog, crawl_id, UrlFilter()):
+        yield ExportedUrl(normalizer.resolve(row.url)[0] or row.url, row.state, row.content_hash or "")
 
 
-def _first(record: dict[str, object], names: tuple[str, ...]) -> object:
-    return next((record[name] for name in names if name in record), None)
+# --- in the store
 
 
-def _csv_rows(lines: TextIO) -> Iterator[dict[str, object]]:
-    csv.field_size_limit(CELL_CHARS_MAX)
-    rows = csv.DictReader(lines)
-    if rows.fieldnames and not set(URL_NAMES).intersection(rows.fieldnames):
-        raise ValueError("its first line has no column `url`")
-    yield from rows
+class Side(StrEnum):
+    FIRST = "first"
+    SECOND = "second"
 
 
-def _objects(lines: TextIO) -> Iterator[dict[str, object]]:
-    """The objects of a JSON array or of JSON lines, also where they are printed over several lines."""
-    decode = json.JSONDecoder().raw_decode
-    buffer, at = "", 0
-    while True:  # ends: each turn yields an object, reads on, or is the last
-        at = _skip(buffer, at)
-        if at < len(buffer):
-            try:
-                found, after = decode(buffer, at)
-            except ValueError:
-                after = -1
-            if after >= 0:
-                if not isinstance(found, dict):
-                    raise ValueError("it holds something that is no row")
-                yield found
-                at = after
-                continue
-        chunk = lines.read(CHUNK_CHARS)
-        if not chunk:
-            if at < len(buffer):
-                raise ValueError("it is cut off or no JSON")
-            return
-        buffer, at = buffer[at:] + chunk, 0
-        if len(buffer) > OBJECT_CHARS_MAX:
-            raise ValueError("a row without end")
+class Reached(NamedTuple):
+    """How far a comparison is: first the URLs of one crawl are looked at, then those of the other."""
+
+    side: Side = Side.FIRST
+    after: int = 0  # the last URL that was looked at
 
 
-def _skip(buffer: str, at: int) -> int:
-    while at < len(buffer) and buffer[at] in BETWEEN_OBJECTS:
-        at += 1
-    return at
+@dataclass(slots=True)
+class Compared:
+    """What a part of a comparison found."""
+
+    next: Reached | None  # where to go on; None: this was the last one
+    found: list[Difference] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counter)
+    looked_at: int = 0
+
+
+def comparable(first: Crawl, second: Crawl) -> bool:
+    """Whether a URL has the same key in both."""
+    return first.settings.norm == second.settings.norm
+
+
+def stretch(
+    catalog: Counterparts,
+    crawls: tuple[int, int],
+    reached: Reached,
+    by: By = By.CONTENT,
+    wanted: frozenset[Change] = frozenset(Change),
+    limit: int = STRETCH_ROWS,
+) -> Compared:
+    """Look at the next URLs, at most STRETCH_ROWS and until `limit` differences of the wanted kinds are found. All that
+    were looked at are counted."""
+    first, second = crawls if reached.side is Side.FIRST else crawls[::-1]
+    rows = catalog.counterparts(first, second, reached.after, STRETCH_ROWS)
+    part = Compared(next=reached)
+    for row in rows:
+        own = Known(row.own.state, row.own.content_hash, row.own.id)
+        other = row.other and Known(row.other.state, row.other.content_hash, row.other.id)
+        part.looked_at += 1
+        part.next = Reached(reached.side, row.own.id)
+        if reached.side is Side.FIRST:
+            part.found += (each for each in _told(row.url, own, other, by, part.counts) if each.change in wanted)
+        elif other is None:
+            part.found += (each for each in _told(row.url, None, own, by, part.counts) if each.change in wanted)
+        if len(part.found) >= limit:
+            return part
+    if len(rows) < STRETCH_ROWS:
+        part.next = Reached(Side.SECOND) if reached.side is Side.FIRST else None
+    return part
+
+
+def walk(catalog: Counterparts, crawls: tuple[int, int], by: By, counts: Counts) -> Iterator[Difference]:
+    """All differences of two crawls of a store, as `differences` has them."""
+    reached: Reached | None = Reached()
+    while reached is not None:
+        part = stretch(catalog, crawls, reached, by)
+        counts.update(part.counts)
+        yield from part.found
+        reached = part.next

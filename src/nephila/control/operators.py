@@ -1,4 +1,4 @@
-"""What operators decide while crawls run: block rules, host rules, the floor. Words are checked here, kept below."""
+"""What operators decide while crawls run: block rules, host rules, the floor. Their input is checked here."""
 
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nephila.errors import UsageError
-from nephila.frontier.operators import BlockKind, BlockRule, HostRule, Rulebook
-from nephila.frontier.store import Catalog, HostRow, RobotsRecord
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.host_lists import UNSORTABLE
+from nephila.frontier.operators import BlockKind, BlockRule, HostRule
+from nephila.frontier.records import HostSort
+from nephila.frontier.rulebook import Rulebook
+from nephila.frontier.store import HostClock, RobotsRecord
 from nephila.robots.access import RobotsAccess
 from nephila.urls.identity import host_of, hostname_of
 from nephila.urls.normalize import parse
@@ -20,17 +24,17 @@ STRANGE_IN_HOST = frozenset("/\\?#@ ")
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """A politeness key over all crawls."""
+    """What is known of a host, over all crawls."""
 
     host: str
-    clock: HostRow | None  # None: nothing was asked of it yet
+    clock: HostClock | None  # None: nothing was asked of it yet
     rule: HostRule | None
     robots: tuple[RobotsRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RuledHost:
-    clock: HostRow
+    clock: HostClock
     rule: HostRule | None
     robots_version: int | None
     robots_access: str | None
@@ -40,15 +44,17 @@ class RuledHost:
 class RuledHosts:
     hosts: list[RuledHost]
     next: str | None
+    total: int | None  # that pass the filter; None: too many to be counted
+    unsortable: str  # why they are listed by name only; empty: they can be sorted
 
 
 class RobotsText(NamedTuple):
     text: str | None
-    truncated: bool  # it goes on
+    truncated: bool  # the robots.txt is longer than the text
 
 
 def host_url(text: str) -> str:
-    """The root of a host that somebody wrote: a name or an address, with or without a port."""
+    """The root URL of a host that somebody wrote: a name or an address, with or without a port."""
     text = text.strip()
     plausible = text and len(text) <= HOST_CHARS_MAX and text.isprintable() and STRANGE_IN_HOST.isdisjoint(text)
     url = parse(f"http://{text}/", None) if plausible else None
@@ -80,24 +86,35 @@ def _pattern(text: str) -> str:
 
 
 def host_facts(catalog: Catalog, rulebook: Rulebook, host: str) -> HostFacts | None:
-    """None: neither asked nor ruled."""
+    """None: the host was never asked for anything, and no rule names it."""
     clock, rule = catalog.host(host), rulebook.rulings().hosts.get(host)
     known = tuple(catalog.robots_of_host(host))
     return HostFacts(host, clock, rule, known) if clock or rule or known else None
 
 
-def ruled_hosts(catalog: Catalog, rulebook: Rulebook, after: str, limit: int, text: str) -> RuledHosts:
-    """A page of all hosts that were asked for something. Names are in lower case, whatever is looked for."""
-    page, rules = catalog.all_hosts(after, limit, text.lower()), rulebook.rulings().hosts
+def ruled_hosts(
+    catalog: Catalog,
+    rulebook: Rulebook,
+    after: str,
+    limit: int,
+    text: str,
+    sort: HostSort = HostSort.HOST,
+    *,
+    descending: bool = False,
+) -> RuledHosts:
+    """A page of the hosts that were asked for something. `text` is looked for in lower case, as hosts are stored."""
+    text = text.lower()
+    page, rules = catalog.all_hosts(after, limit, text, sort, descending=descending), rulebook.rulings().hosts
     hosts = [
         RuledHost(host.clock, rules.get(host.clock.host), host.robots_version, host.robots_access)
         for host in page.hosts
     ]
-    return RuledHosts(hosts, page.next)
+    total = catalog.count_hosts(text)
+    return RuledHosts(hosts, page.next, total, UNSORTABLE if total is None else "")
 
 
 def robots_text(record: RobotsRecord) -> RobotsText:
-    """None: there is no text, because nothing was answered or what was answered allows everything."""
+    """The text of a robots.txt; None where nothing was answered or the answer allows everything."""
     cut = len(record.body) > ROBOTS_SHOWN_BYTES
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(record.body[:ROBOTS_SHOWN_BYTES], final=not cut)

@@ -1,4 +1,4 @@
-"""One crawl until it is over: its workers are kept alive, upkeep is done, progress is told."""
+"""The running of one crawl until it is over: workers are kept alive, upkeep is done, progress is shown."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -6,12 +6,12 @@ from enum import Enum
 from nephila.clock import Clock
 from nephila.control.crew import POLL_SECONDS, Crew, Signals, Sleep
 from nephila.control.progress import Progress, Snapshot
-from nephila.errors import StoreUnavailable
-from nephila.frontier.store import Catalog
+from nephila.errors import StoreDamaged, StoreUnavailable
+from nephila.frontier.catalog import Catalog
 from nephila.models import CrawlState
 
 SNAPSHOT_MS = 1000.0
-# Reading a crawl with millions of seeds takes long: snapshots may use a twentieth of the time.
+# Reading a crawl with millions of seeds is slow: snapshots may take a twentieth of the time.
 SNAPSHOT_SHARE = 20
 INTERRUPTED = "interrupted by the user"
 
@@ -20,11 +20,13 @@ class End(Enum):
     OVER = "over"
     PAUSED = "paused"  # by somebody else
     INTERRUPTED = "interrupted"
-    LEFT = "left"  # others work on it, and it goes on without us
+    LEFT = "left"  # other commands work on it, and it goes on without this one
 
 
-class Run:
-    def __init__(self, crawl_id: int, catalog: Catalog, crew: Crew, clock: Clock) -> None:
+class CrawlRun:
+    def __init__(self, crawl_id: int, catalog: Catalog, crew: Crew, clock: Clock, *, joined: bool = False) -> None:
+        """`joined`: others worked on the crawl when this command came."""
+        self._joined = joined
         self.crawl_id = crawl_id
         self.catalog = catalog
         self.crew = crew
@@ -43,13 +45,27 @@ class Run:
                 if snapshot.crawl.state is CrawlState.PAUSED:
                     return End.PAUSED
             sleep(POLL_SECONDS)
-        return End.INTERRUPTED if self.crew.size else End.LEFT
+        return End.LEFT if self._is_others() else End.INTERRUPTED
+
+    def _is_others(self) -> bool:
+        """Whether the crawl goes on without this command: it has no workers, or it joined others, who still work."""
+        if not self.crew.size:
+            return True
+        if not self._joined:
+            return False
+        own = set(self.crew.supervisor.pids)
+        try:
+            return any(worker.alive and worker.pid not in own for worker in self.catalog.workers())
+        except StoreUnavailable:
+            return True  # which could not be paused either
 
     def step(self) -> Snapshot | None:
-        """One turn of the loop; a snapshot when it is time for one or when a crawl has ended."""
+        """One turn of the loop: a snapshot if one is due or a crawl has ended."""
         ended = self.crew.step()
         try:
             return self._look(at_once=ended)
+        except StoreDamaged:
+            raise
         except StoreUnavailable as error:
             self.crew.trouble = str(error)
             return None
@@ -64,11 +80,11 @@ class Run:
         return snapshot
 
     def pause(self, reason: str) -> None:
-        """Where the store cannot be written the crawl stays `running` without workers: that can be resumed as well.
+        """Pause the crawl, unless others work on it.
 
-        A command that only watches does not pause what others work on.
+        If the store cannot be written, the crawl stays `running` without workers, which can be resumed as well.
         """
-        if not self.crew.size:
+        if self._is_others():
             return
         try:
             self.catalog.steer(self.crawl_id, CrawlState.PAUSED, reason)
@@ -76,7 +92,7 @@ class Run:
             self.crew.trouble = str(error)
 
     def interrupt(self, signals: Signals, sleep: Sleep) -> None:
-        """Pause this crawl and drain the workers."""
+        """Pause this crawl, unless others work on it, and drain the workers."""
         self.pause(INTERRUPTED)
         self.crew.drain(signals, sleep)
 

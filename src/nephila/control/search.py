@@ -1,10 +1,10 @@
-"""Search as the command line and the API have it: names resolved, the index asked, snippets cut."""
+"""Search for the command line and the API: finds the crawl that is meant, asks the index, cuts snippets."""
 
 from dataclasses import dataclass
 
 from nephila.control import crawls
-from nephila.control.indexing import pending_bytes
-from nephila.frontier.store import Catalog
+from nephila.control.derivation import pending_bytes
+from nephila.frontier.catalog import Catalog
 from nephila.search.index import Hit, SearchIndex
 from nephila.search.query import Query
 from nephila.search.snippet import Part, snippet
@@ -43,13 +43,13 @@ def search(
     limit: int,
     offset: int = 0,
 ) -> Results:
-    """`crawl`: its number or uuid, Unknown where there is none; `host`: a politeness key."""
+    """`crawl`: its number or uuid (raises Unknown if there is none); `host`: a politeness key."""
     living = catalog.crawl_uuids()
     if crawl is not None:
         wanted = crawls.find(catalog, crawl)
         living = {wanted.id: wanted.uuid}
     known = index.crawls()
-    # A deleted crawl is never shown, though the indexer may not have forgotten it yet.
+    # A deleted crawl is never shown, though the follower may not have forgotten it yet.
     shown = [number for number, uuid in known.items() if living.get(number) == uuid]
     found = index.search(query, None if len(shown) == len(known) else shown, host, limit, offset)
     return Results(

@@ -1,19 +1,22 @@
-"""Starts worker processes, replaces those that die, stops them."""
+"""The supervisor: starts worker processes, replaces those that die, stops them."""
 
+import itertools
 import json
 import os
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nephila import log
 from nephila.blackbox import last_entries
-from nephila.errors import NephilaError
+from nephila.control.scratch import Scratch
+from nephila.errors import NephilaError, StoreDamaged
+from nephila.supervision import BackgroundPart, start_thread
 
 RESTART_SECONDS_MIN, RESTART_SECONDS_MAX = 0.1, 5.0
 SHORT_LIFE_SECONDS = 3.0
@@ -30,11 +33,15 @@ class Process:
     short_lives: int = 0
     restart_at: float = 0.0
     stalled: str = ""
+    parts: dict[str, BackgroundPart] = field(default_factory=dict)  # those that broke, by name; the process itself, too
+    damaged: str = ""  # what it found damaged, which ended it
     reader: threading.Thread | None = field(default=None, repr=False)
 
 
 class Supervisor:
-    """Poll it: it has no thread of its own besides the readers of its workers' reports."""
+    """Its owner calls `poll` regularly: its only threads read what the workers report and log."""
+
+    kind = "worker"  # what its processes are
 
     def __init__(
         self,
@@ -49,35 +56,66 @@ class Supervisor:
         self._environment = environment
         self._suspect = suspect
         self._say = say
-        self._folder = tempfile.TemporaryDirectory(prefix="nephila-")
-        self.processes = [Process(slot, Path(self._folder.name) / f"worker-{slot}") for slot in range(count)]
+        self._scratch = Scratch()
+        self._slots = itertools.count()
+        self.wanted = count  # processes; any thread may change it, `poll` follows
+        self.processes = [self._new_process() for _ in range(count)]
+        self._leaving: list[Process] = []  # surplus processes that finish what is in flight
         self.restarts = 0
         self._stopping = False
 
     def start(self) -> None:
         for process in self.processes:
-            self._launch(process)
+            if process.popen is None:  # else it was started before a fault ended this loop
+                self._launch(process)
 
     def poll(self) -> None:
-        """Replace the dead; a page that was being parsed when its worker died becomes a suspect."""
+        """Replace dead workers; a page that was being parsed when its worker died becomes a suspect."""
         now = time.monotonic()
         for process in self.processes:
             if process.popen is not None and process.popen.poll() is not None and not self._stopping:
-                self._bury(process, now)
+                self._after_death(process, now)
             if process.popen is None and now >= process.restart_at and not self._stopping:
                 self._launch(process)
+        if not self._stopping:
+            self._resize()
+
+    def _resize(self) -> None:
+        while len(self.processes) < self.wanted:
+            self.processes.append(self._new_process())
+            self._launch(self.processes[-1])
+        while len(self.processes) > self.wanted:
+            process = self.processes.pop()
+            if process.popen is not None:
+                process.popen.terminate()
+                self._leaving.append(process)
+        for process in self._leaving[:]:
+            if process.popen is not None and process.popen.poll() is not None:
+                self._close_pipes(process)
+                self._leaving.remove(process)
+
+    def _new_process(self) -> Process:
+        slot = next(self._slots)
+        return Process(slot, self._scratch.path / f"worker-{slot}")
 
     @property
     def stalled(self) -> str:
         return next((process.stalled for process in self.processes if process.stalled), "")
 
     @property
+    def troubles(self) -> dict[str, str]:
+        found = {part.name: part.trouble for process in self.processes for part in list(process.parts.values())}
+        return {name: trouble for name, trouble in found.items() if trouble}
+
+    @property
     def pids(self) -> list[int]:
         return [process.popen.pid for process in self.processes if process.popen is not None]
 
     def stop(self) -> None:
-        """Ask them to drain; asked again, they end what is in flight."""
+        """Ask the workers to drain; asked again, they cut off what is in flight."""
         self._stopping = True
+        self.processes += self._leaving
+        self._leaving = []
         for process in self.processes:
             if process.popen is not None and process.popen.poll() is None:
                 process.popen.terminate()
@@ -94,7 +132,7 @@ class Supervisor:
         return True
 
     def close(self) -> None:
-        """Drain, and end by force what does not; nothing is lost by that either."""
+        """Drain the workers and kill those that do not end in time; that loses nothing either."""
         self.stop()
         if not self.wait(STOP_SECONDS):
             for process in self.processes:
@@ -104,7 +142,7 @@ class Supervisor:
         for process in self.processes:
             if process.popen is not None:
                 self._close_pipes(process)
-        self._folder.cleanup()
+        self._scratch.remove()
 
     def _launch(self, process: Process) -> None:
         environment = self._environment | {
@@ -112,20 +150,28 @@ class Supervisor:
             "NEPHILA_WORKER_SLOT": str(process.slot),
         }
         stderr = subprocess.PIPE if self._say else None
-        process.popen = subprocess.Popen(
+        popen = subprocess.Popen(
             self._command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
         )
+        try:
+            if self._say:
+                start_thread(f"log of {self.kind} {process.slot}", partial(self._read_log, popen, self._say))
+            read = partial(self._read_reports, process, popen)
+            process.reader = start_thread(f"reports of {self.kind} {process.slot}", read)
+        except RuntimeError:  # no thread can be started now: a worker that nobody reads would soon stand still
+            _kill(popen)
+            raise
+        process.popen = popen
         process.started = time.monotonic()
-        process.reader = threading.Thread(target=self._read_reports, args=(process, process.popen), daemon=True)
-        process.reader.start()
-        if self._say:
-            threading.Thread(target=self._read_log, args=(process.popen, self._say), daemon=True).start()
 
-    def _bury(self, process: Process, now: float) -> None:
+    def _after_death(self, process: Process, now: float) -> None:
         assert process.popen is not None
         code = process.popen.returncode
-        log.component_log("supervisor").warning("worker_died", pid=process.popen.pid, code=code)
+        self._say_died(pid=process.popen.pid, code=code)
+        self._part(process).note(f"it died with exit code {code}")
         self._close_pipes(process)
+        if process.damaged:
+            raise StoreDamaged(process.damaged)
         suspects = last_entries(process.blackbox)
         for url_id in suspects:
             self._suspect(url_id)
@@ -139,8 +185,11 @@ class Supervisor:
         process.stalled = ""
         self.restarts += 1
 
+    def _say_died(self, **fields: int) -> None:
+        log.component_log("supervisor").warning("worker_died", **fields)
+
     def put_off(self, seconds: float) -> None:
-        """What has died is not started before then, and its short lives are forgiven."""
+        """Start dead processes again only after so many seconds, and forget their short lives."""
         for process in self.processes:
             if process.popen is not None and process.popen.poll() is not None:
                 process.popen, process.short_lives = None, 0
@@ -152,20 +201,45 @@ class Supervisor:
         if process.reader is not None:
             process.reader.join(1.0)
 
-    def _read_log(self, popen: "subprocess.Popen[bytes]", say: Callable[[str], None]) -> None:
-        assert popen.stderr is not None
-        with popen.stderr:
-            for line in popen.stderr:
-                say(line.decode("utf-8", "replace").rstrip("\n"))
+    def _part(self, process: Process, name: str = "") -> BackgroundPart:
+        """A part of a process; without a name the process itself."""
+        whole = f"{self.kind} {process.slot}"
+        return process.parts.setdefault(name, BackgroundPart(f"{whole}: {name}" if name else whole))
 
-    def _read_reports(self, process: Process, popen: "subprocess.Popen[bytes]") -> None:
+    # A line that breaks us is lost. Whoever read no more would stop the worker: its pipe would be full.
+
+    def _read_log(self, popen: "subprocess.Popen[bytes]", say: Callable[[str], None], part: BackgroundPart) -> None:
+        assert popen.stderr is not None
+        while line := b"" if popen.stderr.closed else popen.stderr.readline():
+            with part.guarded():
+                say(line.decode("utf-8", "replace").rstrip("\n"))
+        popen.stderr.close()
+
+    def _read_reports(self, process: Process, popen: "subprocess.Popen[bytes]", part: BackgroundPart) -> None:
         assert popen.stdout is not None
-        with popen.stdout:
-            for line in popen.stdout:
-                try:
-                    event: dict[str, Any] = json.loads(line)
-                except ValueError:
-                    os.write(2, line)
-                    continue
-                if event.get("event") in ("stalled", "going_on"):
-                    process.stalled = event.get("reason", "")
+        while line := b"" if popen.stdout.closed else popen.stdout.readline():
+            with part.guarded():
+                self._take_report(process, line)
+        popen.stdout.close()
+
+    def _take_report(self, process: Process, line: bytes) -> None:
+        try:
+            event: dict[str, Any] = json.loads(line)
+        except ValueError:
+            os.write(2, line)
+            return
+        match event.get("event"):
+            case "stalled" | "going_on":
+                process.stalled = event.get("reason", "")
+            case "damaged":
+                process.damaged = event.get("reason", "")
+            case "part_broke":
+                self._part(process, str(event["part"])).note(str(event["trouble"]))
+
+
+def _kill(popen: "subprocess.Popen[bytes]") -> None:
+    popen.kill()
+    popen.wait()
+    for pipe in (popen.stdin, popen.stdout, popen.stderr):
+        if pipe is not None:
+            pipe.close()

@@ -1,24 +1,23 @@
-"""The store against the archive: every row has its record, every digest holds; what is left over is counted."""
+"""Verifies the store against the archive: every row has its record, every record is whole; orphans are counted."""
 
-import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-from nephila.archive.reader import ANSWERS, ArchivedResponse, read_response
-from nephila.archive.verify import check_file, check_place
+from nephila.archive.archive import Archive
+from nephila.archive.reader import ANSWERS
+from nephila.archive.verify import RecordCheck, check_file
+from nephila.control.checkers import check_all
+from nephila.control.crawls import every_crawl
+from nephila.control.stretch import Checked, Stretch, cut
 from nephila.errors import ArchiveError
-from nephila.fetch.body import decode_body
-from nephila.frontier.store import Catalog
-from nephila.models import ArchivePlace
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.records import ArchivedRow
 
 PAGE_ROWS = 1000
 PROBLEMS_SHOWN_MAX = 1000
-ARCHIVE_PATTERN = "*.warc.gz"
-
-ArchivedRow = tuple[int, int, str, int, int, bytes | None]
+BEFORE_ALL = (-1 << 63, -1 << 63)  # offset and page
 
 
 @dataclass(slots=True)
@@ -30,7 +29,7 @@ class FileReport:
     records: int = 0  # responses and revisits
     bytes: int = 0
     cut: int = 0  # bytes of a torn tail that were cut off
-    problem: str = ""  # the place where no whole record could be read
+    problem: str = ""  # the first place behind what is committed where no whole record could be read: harmless
 
     @property
     def orphans(self) -> int:
@@ -63,80 +62,120 @@ class Report:
             self.problems.append(problem)
 
     def as_json(self) -> dict[str, Any]:
-        counts = {"orphan_records": self.orphan_records, "orphan_files": self.orphan_files}
-        files = [asdict(file) | {"orphans": file.orphans} for file in self.files]
-        return (
-            {"ok": self.ok, "rows": self.rows, "broken": self.broken}
-            | counts
-            | {"problems": self.problems, "files": files}
-        )
+        return {
+            "ok": self.ok,
+            "rows": self.rows,
+            "broken": self.broken,
+            "orphan_records": self.orphan_records,
+            "orphan_files": self.orphan_files,
+            "problems": self.problems,
+            "files": [asdict(file) | {"orphans": file.orphans} for file in self.files],
+        }
 
 
-def verify(catalog: Catalog, archive: Path, tell: Callable[[str, int], None]) -> Report:
-    """`tell` hears of what is looked at and how far that is. Rows first: files only grow meanwhile."""
+@dataclass(slots=True)
+class RowProblems:
+    """What is wrong with rows: how many, the first by page, and where their records should lie."""
+
+    count: int = 0
+    first: list[tuple[int, str]] = field(default_factory=list)
+    places: set[tuple[str, int]] = field(default_factory=set)
+
+    def add(self, file: str, row: ArchivedRow, problem: str) -> None:
+        self.count += 1
+        self.places.add((file, row.offset))
+        self.first.append((row.page, f"URL {row.url_id}: {problem}"))
+        if len(self.first) >= 2 * PROBLEMS_SHOWN_MAX:
+            self.first = sorted(self.first)[:PROBLEMS_SHOWN_MAX]
+
+
+def verify(catalog: Catalog, archive: Archive, tell: Callable[[str], None], cores: int = 1) -> Report:
+    """`tell` is told what is looked at and how far. Files and rows that come meanwhile may not be looked at."""
     report = Report()
-    tell("the store", 0)
+    tell("the store")
     for problem in catalog.check():
         report.break_with(problem)
-    limits = sorted({crawl.settings.fetch.body_bytes_max for crawl in catalog.crawls()})
-    rows_by_file: Counter[str] = Counter()
-    for row in archived_rows(catalog):
-        report.rows += 1
-        rows_by_file[row[2]] += 1
-        if wrong := row_problem(archive, row, limits):
-            report.break_with(f"URL {row[1]}: {wrong}")
-        if report.rows % PAGE_ROWS == 0:
-            tell("rows", report.rows)
-    for file in known_and_found(catalog, archive):
-        file.rows = rows_by_file[file.name]
-        tell(file.name, 0)
-        read_file(archive, file)
-        report.files.append(file)
+    limits = sorted({crawl.settings.fetch.body_bytes_max for crawl in every_crawl(catalog)})
+    committed = dict(catalog.archive_sizes())  # before the sizes of the files, which only grow
+    report.files = known_and_found(catalog, archive)
+    by_name, size = {file.name: file for file in report.files}, sum(file.bytes for file in report.files)
+    checked: dict[str, list[Checked]] = {name: [] for name in by_name}
+    broken, done = RowProblems(), 0
+    with closing(check_all(archive, limits, stretches_of(catalog, report.files), size, cores)) as answers:
+        for part in answers:
+            report.rows += part.rows
+            by_name[part.file].rows += part.rows
+            for row, problem in part.broken:
+                broken.add(part.file, row, problem)
+            checked[part.file].append(part._replace(broken=[]))
+            done += part.end - part.start
+            tell(f"the archive: {done // 1_000_000:,} of {size // 1_000_000:,} MB, {report.rows:,} rows")
+    for _, problem in sorted(broken.first)[:PROBLEMS_SHOWN_MAX]:
+        report.break_with(problem)
+    report.broken += broken.count - min(len(broken.first), PROBLEMS_SHOWN_MAX)
+    for file in report.files:
+        for offset, problem in read_file(archive, file, committed.get(file.name, 0), checked[file.name]):
+            if (file.name, offset) not in broken.places:
+                report.break_with(f"archive {file.name} at {offset}: {problem}")
     return report
 
 
-def archived_rows(catalog: Catalog) -> Iterator[ArchivedRow]:
-    after = 0
-    while page := list(catalog.archived(after, PAGE_ROWS)):
-        after = page[-1][0]
-        yield from page
+def stretches_of(catalog: Catalog, files: Iterable[FileReport]) -> Iterator[Stretch]:
+    for file in files:
+        yield from cut(file.name, file.bytes, archived_rows(catalog, file.name))
 
 
-def row_problem(archive: Path, row: ArchivedRow, limits: Iterable[int]) -> str | None:
-    _, _, file, offset, length, content_hash = row
-    place = ArchivePlace(file, offset, length)
-    problem = check_place(archive, place)
-    if problem is not None or content_hash is None:
-        return problem
+def archived_rows(catalog: Catalog, file: str) -> Iterator[ArchivedRow]:
+    after = BEFORE_ALL
+    while rows := catalog.archived(file, after, PAGE_ROWS):
+        yield from rows
+        after = rows[-1].offset, rows[-1].page
+
+
+def known_and_found(catalog: Catalog, archive: Archive) -> list[FileReport]:
+    """Files that the store knows, then those that only lie in the archive."""
+    sizes = archive.files()
+    known = [
+        FileReport(name, True, is_open, bytes=sizes.pop(name, 0), cut=cut)
+        for name, _, is_open, cut in catalog.archive_files()
+    ]
+    return [*known, *(FileReport(name, False, False, bytes=size) for name, size in sizes.items())]
+
+
+def read_file(
+    archive: Archive, file: FileReport, committed: int, parts: Collection[Checked]
+) -> Iterator[tuple[int, str]]:
+    """What is wrong where with the records of a file; behind its committed bytes it is only noted."""
     try:
-        response = read_response(archive, place)
-    except ArchiveError as error:
-        return str(error)
-    if content_hash in content_hashes(response, limits):
-        return None
-    return f"archive {file} at {offset}: the body is not the one whose hash the row has"
-
-
-def content_hashes(response: ArchivedResponse, limits: Iterable[int]) -> Iterator[bytes]:
-    """Of the body as received (errors are not decoded) and decoded up to the limit of a crawl."""
-    yield hashlib.sha256(response.body).digest()
-    for limit in limits:
-        yield hashlib.sha256(decode_body(response.headers, response.body, limit).body).digest()
-
-
-def known_and_found(catalog: Catalog, archive: Path) -> list[FileReport]:
-    """Files that the store knows, then those that only lie in the folder."""
-    known = {name: FileReport(name, True, is_open, cut=cut) for name, _, is_open, cut in catalog.archive_files()}
-    found = sorted(path.name for path in archive.glob(ARCHIVE_PATTERN))
-    return [*known.values(), *(FileReport(name, False, False) for name in found if name not in known)]
-
-
-def read_file(archive: Path, file: FileReport) -> None:
-    try:
-        file.bytes = (archive / file.name).stat().st_size
-        for record in check_file(archive / file.name):
+        for record in read_unproven(archive, file, parts):
             file.records += record.type in ANSWERS
-            if record.problem is not None and not file.problem:
-                file.problem = f"at {record.offset}: {record.problem}"
-    except (ArchiveError, OSError) as error:
-        file.problem = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+            if record.problem is None:
+                continue
+            kind = f"{record.type} record: " if record.type else ""
+            if record.offset < committed:
+                yield record.offset, f"{kind}{record.problem}"
+            elif not file.problem:
+                file.problem = f"at {record.offset}: {kind}{record.problem}"
+        if file.bytes < committed:
+            yield file.bytes, f"the file ends here, {committed - file.bytes} bytes too soon"
+    except ArchiveError as error:
+        file.problem = str(error)
+
+
+def read_unproven(archive: Archive, file: FileReport, parts: Collection[Checked]) -> Iterator[RecordCheck]:
+    """The records of a file that are not in its whole parts, whose records are only counted."""
+    if all(part.whole for part in parts):
+        file.records = sum(part.records for part in parts)
+        return
+    whole = {part.start: part for part in parts if part.whole and part.start < part.end}
+    at: int | None = 0
+    while at is not None:  # ends: each turn goes on further behind, or is the last
+        while part := whole.get(at):
+            file.records += part.records
+            at = part.end
+        records, at = check_file(archive, file.name, at), None
+        for record in records:
+            if record.offset in whole:
+                at = record.offset
+                break
+            yield record

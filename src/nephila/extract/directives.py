@@ -1,7 +1,4 @@
-"""What a page asks of crawlers: robots meta elements and X-Robots-Tag headers.
-
-The parser's helper processes need this, and extract may not import its sibling robots.
-"""
+"""What a page asks of crawlers: robots meta elements and X-Robots-Tag headers."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,7 +20,7 @@ _NONE = Directives()
 
 
 def directives_of(meta_robots: Iterable[str], x_robots_tags: Iterable[str]) -> Directives:
-    """The strictest of all that address us."""
+    """The strictest of all directives that address us."""
     words = {word for value in meta_robots for word in _words(value)}
     words.update(word for tag in x_robots_tags for word in _words_for_us(tag))
     if not words:

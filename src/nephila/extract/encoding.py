@@ -1,11 +1,14 @@
 """Which characters the bytes of a page mean: BOM, HTTP charset, meta prescan, windows-1252 (WHATWG HTML 13.2.3).
 
 Names are those of Python's codecs. Where Python has a wider codec than the label says, it is the wider one that the
-standard means (gb2312 is read as gb18030, shift_jis as cp932, iso-8859-1 as cp1252).
+standard means (gb2312 is gbk, shift_jis is cp932, iso-8859-1 is cp1252). How they are read: decoders.py.
 """
 
 import re
 from functools import lru_cache
+
+from nephila.extract.decoders import decoded
+from nephila.extract.grammar import ATTRIBUTES, SPACE, each_attribute, many, tag_name
 
 PRESCAN_BYTES = 1024
 BEGINNINGS_KEPT = 1_000
@@ -61,9 +64,8 @@ _LABELS_TEXT = {
     "cp1257": "cp1257 windows-1257 x-cp1257",
     "cp1258": "cp1258 windows-1258 x-cp1258",
     "mac-cyrillic": "x-mac-cyrillic x-mac-ukrainian",
-    "gb18030": (
-        "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 x-gbk gb18030"
-    ),
+    "gb18030": "gb18030",
+    "gbk": "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 x-gbk",
     "big5hkscs": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
     "euc_jp": "cseucpkdfmtjapanese euc-jp x-euc-jp",
     "iso2022_jp": "csiso2022jp iso-2022-jp",
@@ -80,21 +82,17 @@ _BOMS = ((b"\xef\xbb\xbf", UTF8), (b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf
 # A stateless reading of ASCII bytes: where a page is all ASCII, its bytes are UTF-8 already.
 _NOT_ASCII = frozenset({"utf-16-be", "utf-16-le", "iso2022_jp"})
 
-_META_ENDS = frozenset({b"\t", b"\n", b"\f", b"\r", b" ", b"/"})
-_BOGUS = frozenset({b"!", b"/", b"?"})
-_attribute_start = re.compile(rb"[^\t\n\f\r /]").search
-_attribute_name_end = re.compile(rb"[\t\n\f\r />=]").search
-_not_space = re.compile(rb"[^\t\n\f\r ]").search
-_tag_name_end = re.compile(rb"[\t\n\f\r >]").search
-_value_end = re.compile(rb"[\t\n\f\r >]").search
+# The prescan goes from `<` to `<`; of a meta element it catches the attributes. It differs from the tokenizer in where
+# comments and the names of tags end, and it gives up, by taking all that is left, where one of them does not end.
+_META = tag_name("meta")
+_each_step = re.compile(
+    rf"<(?:{_META}({ATTRIBUTES})>|(?:/|(?!{_META}))[a-zA-Z][^{SPACE}>]*+{ATTRIBUTES}>"
+    rf"|!(?=--){many('[^-]++|-(?!->)')}-->|(?:!(?!--)|/(?![a-zA-Z])|\?)[^>]*+>|(?![a-zA-Z!/?])|(?s:.*+))".encode()
+).finditer
 _charset_in = re.compile(
     r"charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|(?![\"'])([^\t\n\f\r ;]+))", re.IGNORECASE
 ).search
 _broken_charset_in = re.compile(r"charset[\t\n\f\r ]*=[\t\n\f\r ]*[\"']", re.IGNORECASE).search
-
-
-class _OutOfBytes(Exception):
-    """The prescan ran over the end inside a tag: the standard gives up then."""
 
 
 def codec_of(label: str) -> str | None:
@@ -121,19 +119,18 @@ def decode_html(html: bytes, header_charset: str | None = None) -> tuple[str, st
     codec = _declared(html, header_charset)
     if codec is None:
         codec = UTF8 if _is_beyond_ascii_utf8(html) else FALLBACK
-    return html[_bom_bytes(html, codec) :].decode(codec, "replace"), codec
+    return decoded(html[_bom_bytes(html, codec) :], codec), codec
 
 
 def utf8_of(html: bytes, header_charset: str | None = None) -> tuple[bytes, str]:
-    """As decode_html, but as UTF-8 for the parser; copies only where it must (the parser bears invalid UTF-8)."""
+    """As decode_html, but as UTF-8. Copies only where it must: who reads it bears invalid UTF-8."""
     codec = _declared(html, header_charset)
     if html.isascii() and codec not in _NOT_ASCII:
         return html, codec or FALLBACK
     if codec == UTF8 or (codec is None and _is_beyond_ascii_utf8(html)):
         return html[_bom_bytes(html, UTF8) :], UTF8
     codec = codec or FALLBACK
-    text = html[_bom_bytes(html, codec) :].decode(codec, "replace")
-    return text.encode(UTF8, "replace"), codec
+    return decoded(html[_bom_bytes(html, codec) :], codec).encode(UTF8, "replace"), codec
 
 
 def _declared(html: bytes, header_charset: str | None) -> str | None:
@@ -173,58 +170,24 @@ def _prescan(head: bytes) -> str | None:
 
 
 def _scanned(head: bytes) -> str | None:
-    position = head.find(b"<")
-    try:
-        while position >= 0:
-            position, codec = _step(head, position)
-            if codec is not None:
-                return codec
-            position = head.find(b"<", position)
-    except _OutOfBytes:
-        pass
+    for step in _each_step(head):
+        if step[1] and (codec := _codec_in_meta(step[1])) is not None:
+            return UTF8 if codec.startswith("utf-16") else codec
     return None
 
 
 _scanned_beginning = lru_cache(BEGINNINGS_KEPT)(_scanned)
 
 
-def _step(head: bytes, position: int) -> tuple[int, str | None]:
-    """What begins at this `<`: where to go on, and the codec if it is a meta element that declares one."""
-    if head.startswith(b"<!--", position):
-        return _after(head, b"-->", position + 2), None
-    if head[position + 1 : position + 5].lower() == b"meta" and head[position + 5 : position + 6] in _META_ENDS:
-        return _meta(head, position + 5)
-    name = position + 2 if head.startswith(b"</", position) else position + 1
-    if head[name : name + 1].isalpha():
-        return _skip_tag(head, name), None
-    if head[position + 1 : position + 2] in _BOGUS:
-        return _after(head, b">", position), None
-    return position + 1, None
-
-
-def _after(head: bytes, mark: bytes, position: int) -> int:
-    found = head.find(mark, position)
-    if found < 0:
-        raise _OutOfBytes
-    return found + len(mark)
-
-
-def _skip_tag(head: bytes, position: int) -> int:
-    end = _tag_name_end(head, position)
-    if end is None:
-        raise _OutOfBytes
-    return _attributes(head, end.start())[1]
-
-
-def _meta(head: bytes, position: int) -> tuple[int, str | None]:
-    attributes, position = _attributes(head, position)
-    if (label := attributes.get(b"charset")) is not None:
-        codec = codec_of(label.decode("latin-1"))
-    elif attributes.get(b"http-equiv") == b"content-type":
-        codec = content_codec(attributes.get(b"content", b"").decode("latin-1"))
-    else:
-        codec = None
-    return position, UTF8 if codec is not None and codec.startswith("utf-16") else codec
+def _codec_in_meta(tag: bytes) -> str | None:
+    attributes: dict[str, str] = {}
+    for name, double, single, bare in each_attribute(tag.decode("latin-1")):
+        attributes.setdefault(name.lower(), double or single or bare)
+    if (label := attributes.get("charset")) is not None:
+        return codec_of(label)
+    if attributes.get("http-equiv", "").lower() == "content-type":
+        return content_codec(attributes.get("content", ""))
+    return None
 
 
 def content_codec(content: str) -> str | None:
@@ -234,48 +197,3 @@ def content_codec(content: str) -> str | None:
     if match is None or (broken is not None and broken.start() < match.start()):
         return None
     return codec_of(match[1] or match[2] or match[3] or "")
-
-
-def _attributes(head: bytes, position: int) -> tuple[dict[bytes, bytes], int]:
-    """The attributes of a tag in lower case (the first of a name counts) and the position of its end."""
-    attributes: dict[bytes, bytes] = {}
-    while True:
-        start = _attribute_start(head, position)
-        if start is None:
-            raise _OutOfBytes
-        position = start.start()
-        if head[position] == 0x3E:
-            return attributes, position
-        name, position = _name(head, position)
-        value, position = _value(head, position)
-        attributes.setdefault(name, value)
-
-
-def _name(head: bytes, start: int) -> tuple[bytes, int]:
-    # A leading `=` belongs to the name, hence the search from the second byte on.
-    end = _attribute_name_end(head, start + 1)
-    if end is None:
-        raise _OutOfBytes
-    return head[start : end.start()].lower(), end.start()
-
-
-def _value(head: bytes, position: int) -> tuple[bytes, int]:
-    position = _skip_space(head, position)
-    if head[position] != 0x3D:
-        return b"", position
-    position = _skip_space(head, position + 1)
-    quote = head[position : position + 1]
-    if quote in (b'"', b"'"):
-        end = _after(head, quote, position + 1)
-        return head[position + 1 : end - 1].lower(), end
-    found = _value_end(head, position)
-    if found is None:
-        raise _OutOfBytes
-    return head[position : found.start()].lower(), found.start()
-
-
-def _skip_space(head: bytes, position: int) -> int:
-    found = _not_space(head, position)
-    if found is None:
-        raise _OutOfBytes
-    return found.start()

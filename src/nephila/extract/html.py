@@ -1,10 +1,11 @@
 """What a page says: its links in document order and the facts in its head. Only a lack of memory makes it raise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from nephila.extract.encoding import utf8_of
-from nephila.extract.tags import TagMemory, attributes_of, find_tags, text_of_title
+from nephila.extract.encoding import UTF8, utf8_of
+from nephila.extract.queries import in_page_encoding
+from nephila.extract.tags import FOREIGN_LINK, TagMemory, attributes_of, find_tags, text_of_title
 from nephila.urls.normalize import parse as parse_url
 
 LINKS_MAX = 20_000
@@ -16,7 +17,7 @@ ROBOTS_VALUES_MAX = 50
 _SPACE = "\t\n\f\r "
 _ROBOTS_NAMES = frozenset({"robots", "nephila"})
 
-_Link = tuple[str, bool]  # (href, nofollow)
+_Link = tuple[str, bool]  # (href, its query in the encoding of the page; nofollow)
 
 
 @dataclass(slots=True)
@@ -32,33 +33,48 @@ class HtmlPage:
     refresh: str | None = None
     meta_robots: list[str] = field(default_factory=list)
     links: list[_Link] = field(default_factory=list)
+    requisites: Sequence[str] = ()  # references to what it needs, where they are wanted
 
 
 def extract_html(body: bytes, url: str, header_charset: str | None = None) -> HtmlPage:
     html, charset = utf8_of(body, header_charset)
     page = HtmlPage(charset, url)
     links, anchors = page.links, _anchors
-    based, drawings = False, 0
-    for name, attributes, frame, title in find_tags(html):
-        if name == b"a":
+    based = False
+    tags = find_tags(html)
+    crowded = len(tags) > LINKS_MAX  # else there cannot be too many links: no tag brings more than one
+    for href, name, attributes, frame, title, _ in tags:
+        if href:
+            links.append((href.decode("utf-8", "replace"), False))
+        elif name == b"a":
             if (link := anchors[attributes]) is not None:
                 links.append(link)
         elif name:
             tag = name.lower()
             if tag == b"base":
-                if not based and (href := _attributes[attributes].get("href")) is not None:
-                    based, page.base = True, _base(href, url)
-            elif tag.endswith(b"svg"):
-                drawings += _opened(tag, attributes)
+                if not based and (said := _attributes[attributes].get("href")) is not None:
+                    based, page.base = True, _base(in_page_encoding(said, charset), url)
             else:
                 _READERS[tag](attributes, page)
         elif frame:
             _read_frame(frame, page)
-        elif title and page.title is None and drawings <= 0:
+        elif title and page.title is None:
             page.title = _fact(text_of_title(title[: 8 * TITLE_CHARS_MAX]), TITLE_CHARS_MAX)
-        if len(links) >= LINKS_MAX:
+        if crowded and len(links) >= LINKS_MAX:
             break
+    if charset != UTF8:
+        _encode_queries(page)
     return page
+
+
+def _encode_queries(page: HtmlPage) -> None:
+    """Of all addresses, where the page is in another encoding than UTF-8."""
+    links, charset = page.links, page.charset
+    if not "".join([href for href, _ in links]).isascii():
+        page.links = [(in_page_encoding(href, charset), nofollow) for href, nofollow in links]
+    for fact in ("canonical", "next", "refresh"):
+        if (href := getattr(page, fact)) is not None:
+            setattr(page, fact, in_page_encoding(href, charset))
 
 
 def _anchor(raw: bytes) -> _Link | None:
@@ -67,13 +83,8 @@ def _anchor(raw: bytes) -> _Link | None:
     return None if href is None else (href.strip(_SPACE), "nofollow" in attributes.get("rel", "").lower().split())
 
 
-# Each of its own: links are many, and would push out what stands in the head of every page.
+# Two memories: links are many, and would push the tags of every page's head out of a common one.
 _anchors, _attributes = TagMemory(_anchor), TagMemory(attributes_of)
-
-
-def _opened(tag: bytes, attributes: bytes) -> int:
-    """By how many drawings we are deeper after this tag."""
-    return -1 if tag.startswith(b"/") else int(not attributes.endswith(b"/"))
 
 
 def _base(href: str, url: str) -> str:
@@ -85,6 +96,13 @@ def _base(href: str, url: str) -> str:
 def _read_anchor(raw: bytes, page: HtmlPage) -> None:
     if (link := _anchors[raw]) is not None:
         page.links.append(link)
+
+
+def _read_foreign_link(raw: bytes, page: HtmlPage) -> None:
+    attributes = _attributes[raw]
+    href = attributes.get("href", attributes.get("xlink:href"))
+    if href is not None:
+        page.links.append((href.strip(_SPACE), "nofollow" in attributes.get("rel", "").lower().split()))
 
 
 def _read_language(raw: bytes, page: HtmlPage) -> None:
@@ -137,7 +155,7 @@ def _read_refresh(content: str, page: HtmlPage) -> None:
 
 
 def _fact(text: str | None, chars_max: int) -> str | None:
-    """Whitespace folded, bounded; nothing is None. Cut before folding too: a title may be the whole page."""
+    """The text, folded and bounded, or None. It is cut before folding, too: a title may be the whole page."""
     return " ".join(text[: 8 * chars_max].split())[:chars_max] or None if text else None
 
 
@@ -177,6 +195,7 @@ _READERS: dict[bytes, Callable[[bytes, HtmlPage], None]] = {
     b"a": _read_anchor,
     b"area": _read_anchor,
     b"frame": _read_frame,
+    FOREIGN_LINK: _read_foreign_link,
     b"html": _read_language,
     b"link": _read_link,
     b"meta": _read_meta,

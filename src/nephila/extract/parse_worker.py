@@ -11,86 +11,77 @@ if __name__ == "__main__":
 
 import os
 import pickle
-import resource
-import select
 import socket
 import sys
-import threading
 from contextlib import suppress
+from time import thread_time
 
-from nephila.extract.frames import LENGTH, READY, RULES_CACHED, PageRules, Telling, frame_of
+from nephila.extract.frames import READY, RULES_CACHED, LinkEncoder, frame_of, received
 from nephila.extract.page import PageJob, read_page
+from nephila.extract.reader import PageRules
+from nephila.extract.spawned import bind_to_parent
 from nephila.profiles import settings_from_json
 from nephila.urls.admission import Admission
 
 ERROR_CHARS_MAX = 300
 
 
-class Reader:
-    """The rules this helper knows, and what it does with a job."""
+class JobReader:
+    """Answers jobs by the rules that this helper knows."""
 
     def __init__(self) -> None:
         self._rules: dict[int | str, tuple[Admission, bool]] = {}
-        self._telling = Telling()
+        self._encoder = LinkEncoder()
 
-    def learn(self, rules: PageRules) -> None:
-        if len(self._rules) >= RULES_CACHED:
-            self._rules.clear()
-        admission = Admission(settings_from_json(rules.settings_json), rules.seeds, rules.joined_hosts)
-        self._rules[rules.id] = admission, rules.obey_robots_meta
+    def learn(self, rules_id: int | str, new: PageRules | tuple[str, ...]) -> None:
+        """Take in rules, or hosts that joined the scope of rules that are known."""
+        if isinstance(new, PageRules):
+            if len(self._rules) >= RULES_CACHED:
+                self._rules.clear()
+            admission = Admission(settings_from_json(new.settings_json), new.seeds, new.joined_hosts)
+            self._rules[rules_id] = admission, new.obey_robots_meta
+        elif new:
+            admission, obey_robots_meta = self._rules[rules_id]
+            self._rules[rules_id] = admission.with_hosts(new), obey_robots_meta
 
-    def answer(self, rules_id: int | str, rules: PageRules | None, job: PageJob) -> bytes:
-        """A fault of ours, or memory that ran out, becomes an answer: the next job may be well."""
+    def answer(self, rules_id: int | str, new: PageRules | tuple[str, ...], job: PageJob) -> bytes:
+        """The frame of the reading, with the seconds of CPU it took.
+
+        A fault of ours, or a lack of memory, is an answer: the next job may succeed.
+        """
+        began = thread_time()
         try:
-            if rules is not None:
-                self.learn(rules)
+            self.learn(rules_id, new)
             admission, obey_robots_meta = self._rules[rules_id]
             reading = read_page(job, admission, obey_robots_meta=obey_robots_meta)
-            return frame_of(("reading", self._telling.packed(reading)))
+            return frame_of(("reading", self._encoder.packed(reading), thread_time() - began))
         except Exception as error:
-            self._telling.forget()
-            return frame_of(("error", f"{type(error).__name__}: {error}"[:ERROR_CHARS_MAX]))
+            self._encoder.forget()
+            return frame_of(("error", f"{type(error).__name__}: {error}"[:ERROR_CHARS_MAX], thread_time() - began))
 
 
 def serve(connection: socket.socket) -> None:
-    reader = Reader()
+    reader = JobReader()
     connection.sendall(frame_of(READY))
-    while (message := _receive(connection)) is not None and (body := _receive(connection)) is not None:
-        rules_id, rules, fields = pickle.loads(message)
-        connection.sendall(reader.answer(rules_id, rules, PageJob(bytes(body), *fields)))
+    while answer_next(connection, reader):
+        pass
 
 
-def _receive(connection: socket.socket) -> bytearray | None:
-    """The content of a frame; None: the other side is gone."""
-    head = _exactly(connection, LENGTH.size)
-    return None if head is None else _exactly(connection, LENGTH.unpack(head)[0])
-
-
-def _exactly(connection: socket.socket, count: int) -> bytearray | None:
-    buffer = bytearray(count)
-    view = memoryview(buffer)
-    done = 0
-    while done < count:
-        received = connection.recv_into(view[done:])
-        if received == 0:
-            return None
-        done += received
-    return buffer
-
-
-def _end_with_parent(fd: int) -> None:
-    """Noticed between two pages, or two steps of one: the largest page is looked through within a second or two."""
-    poller = select.poll()
-    poller.register(fd, select.POLLRDHUP)
-    poller.poll()
-    os._exit(0)
+def answer_next(connection: socket.socket, reader: JobReader) -> bool:
+    """Answer one job; False: the other side is gone. Nothing of the job is kept beside the next one: a sitemap has up
+    to 50 MB."""
+    message = received(connection)
+    body = None if message is None else received(connection)
+    if message is None or body is None:
+        return False
+    rules_id, new, fields = pickle.loads(message)
+    connection.sendall(reader.answer(rules_id, new, PageJob(body, *fields)))
+    return True
 
 
 def main() -> None:
     fd, memory_bytes_max = int(sys.argv[1]), int(sys.argv[2])
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes_max, memory_bytes_max))
-    threading.Thread(target=_end_with_parent, args=(fd,), daemon=True).start()
+    bind_to_parent(fd, memory_bytes_max)
     with socket.socket(fileno=fd) as connection, suppress(OSError):  # OSError: the other side is gone
         serve(connection)
     os._exit(0)  # no tear-down: nothing here has to be saved

@@ -1,15 +1,19 @@
 """The visible text of a page: what a reader could look for. One pass over the characters, linear whatever they are.
 
-Not by lexbor's tree: it is quadratic in hostile pages (heaviness.py), so it would take helper processes with deadlines
-here, too, for a result that hardly differs: what a parser repairs of a tree does not change the order of its text.
+Not by lexbor's tree: it is quadratic in hostile pages, so it would take helper processes with deadlines here, too, for
+a result that hardly differs: what a parser repairs of a tree does not change the order of its text.
 tests/unit/extract/test_text.py compares both.
 """
 
 import re
-from html import unescape
+from collections.abc import Iterator
 
+from nephila.extract.elements import OpenElements, Surroundings
 from nephila.extract.encoding import charset_of, decode_html
+from nephila.extract.grammar import BOGUS_COMMENT, COMMENT, SPACE, attributes, tag_name
 from nephila.extract.page import is_html
+from nephila.extract.references import unescape
+from nephila.models import media_type
 
 TEXT_CHARS_MAX = 500_000
 HTML_BYTES_MAX = 8 << 20  # of a page that is looked through
@@ -23,14 +27,18 @@ _INLINE_NAMES = (
 _INLINE = frozenset(_INLINE_NAMES.split())
 # Elements whose content nobody reads. Inside the raw ones nothing is a tag but their own end.
 _RAW = ("script", "style", "noscript", "iframe", "noembed", "noframes", "title")
-_ENDS = {name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE) for name in _RAW}
-_TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])", re.IGNORECASE)
-# Possessive: never tries twice. A tag goes to its `>`, or to the end; a quote counts only after `=`.
-_MARKUP = re.compile(
-    r"<(?:!--(?:>|->|.*?--!?>|.*)|[!?][^>]*+>?|/[^a-zA-Z>][^>]*+>?|/>"
-    r"|/?([a-zA-Z][^\s/>]*+)(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+>?)",
-    re.DOTALL,
+_ENDS = {name: re.compile(f"</{tag_name(name)}") for name in _RAW}
+_INNER = frozenset(("svg", "math", "template"))
+# What the tags that pages are made of leave in the text, as they are mostly spelled. Others are looked at more closely.
+_PLAIN_NAMES = (
+    "address article aside blockquote body br button caption col colgroup dd details div dl dt fieldset figcaption"
+    " figure footer form h1 h2 h3 h4 h5 h6 head header hr html img input legend li link main meta nav ol option p"
+    " picture pre section select source summary table tbody td tfoot th thead tr ul video"
 )
+_PLAIN = dict.fromkeys(_INLINE, "") | dict.fromkeys(_PLAIN_NAMES.split(), "\n")
+# Here a quote that never ends is none, and a tag that never ends goes to the end of the page.
+_ATTRIBUTES = attributes(rf"\"[^\"]*+\"|'[^']*+'|[^{SPACE}>]*+")
+_MARKUP = re.compile(rf"<(?:(/?)([a-zA-Z][^{SPACE}/>]*+)({_ATTRIBUTES})>?|(!\[CDATA\[)|{COMMENT}|{BOGUS_COMMENT})")
 
 
 def text_of(body: bytes, content_type: str | None) -> str:
@@ -38,8 +46,7 @@ def text_of(body: bytes, content_type: str | None) -> str:
     if is_html(content_type, body):
         html, _ = decode_html(body[:HTML_BYTES_MAX], charset_of(content_type))
         return visible_text(html)
-    media_type = (content_type or "").partition(";")[0].strip().lower()
-    if media_type != "text/plain" or b"\0" in body[:BINARY_LOOK]:
+    if media_type(content_type) != "text/plain" or b"\0" in body[:BINARY_LOOK]:
         return ""
     plain, _ = decode_html(body[: 4 * TEXT_CHARS_MAX], charset_of(content_type) or "utf-8")
     return _tidied(plain[:TEXT_CHARS_MAX])
@@ -47,37 +54,77 @@ def text_of(body: bytes, content_type: str | None) -> str:
 
 def visible_text(html: str) -> str:
     pieces: list[str] = []
-    at, chars = 0, 0
+    around = Surroundings(lambda start, end: _tags_between(html, start, end))
+    inside = OpenElements(around.ends)  # a drawing, formula or template
+    outside, at, chars, outside_from = True, 0, 0, 0
     while chars < TEXT_CHARS_MAX and (tag := _MARKUP.search(html, at)) is not None:
-        pieces.append(html[at : tag.start()])
-        chars += tag.start() - at
-        name = (tag[1] or "").lower()
-        if name and name not in _INLINE:
-            pieces.append("\n")
+        if outside and (left := _PLAIN.get(tag[2])) is not None:  # nearly all of them
+            start, end = tag.span()
+            pieces += html[at:start], left
+            chars += start - at
+            at = end
+            continue
+        if not (inside and inside.hide_text):
+            pieces.append(html[at : tag.start()])
+            chars += tag.start() - at
         at = tag.end()
-        if name in _ENDS or name == "template":
-            at = _after(html, tag, name)
-    if chars < TEXT_CHARS_MAX:
+        slash, raw, attributes, cdata = tag.groups()
+        if raw is None:
+            if cdata:
+                at = _after_cdata(html, at, inside, pieces)
+            continue
+        name = raw.lower()
+        if name not in _INLINE:
+            pieces.append("\n")
+        is_html = True
+        if inside:
+            is_html = _step(inside, slash, name, attributes)
+            outside_from = at
+            if not inside and is_html and not slash:
+                outside_from = tag.start()
+        elif name in _INNER and not slash:
+            around.add(outside_from, tag.start())
+            inside.start(name, attributes)
+        outside = not inside
+        if is_html and not slash and name in _ENDS:
+            ends = _ENDS[name].search(html, at)
+            at = ends.start() if ends else len(html)
+    if chars < TEXT_CHARS_MAX and not inside.hide_text:
         pieces.append(html[at : at + TEXT_CHARS_MAX - chars])
     return _tidied(unescape("".join(pieces))[:TEXT_CHARS_MAX])
 
 
-def _after(html: str, tag: "re.Match[str]", name: str) -> int:
-    """Where the content of an element that nobody reads is over; its end tag is read as any other."""
-    if tag[0].startswith("</"):
-        return tag.end()
-    if name != "template":
-        end = _ENDS[name].search(html, tag.end())
-        return end.start() if end else len(html)
-    depth = 1
-    for mark in _TEMPLATE.finditer(html, tag.end()):
-        depth += -1 if mark[1] else 1
-        if depth == 0:
-            return mark.start()
-    return len(html)
+def _step(inside: OpenElements, slash: str, name: str, attributes: str) -> bool:
+    """A tag inside a drawing, formula or template; whether it is one of HTML."""
+    if slash:
+        inside.end(name)
+        return True
+    return inside.start(name, attributes)
+
+
+def _after_cdata(html: str, at: int, inside: OpenElements, pieces: list[str]) -> int:
+    """Where `<![CDATA[` is over: in a drawing or formula it is text, elsewhere a comment."""
+    if not inside.in_foreign:
+        return html.find(">", at) + 1 or len(html)
+    end = html.find("]]>", at)
+    end = len(html) if end < 0 else end
+    if not inside.hide_text:
+        pieces.append(html[at:end].replace("&", "&amp;"))
+    return min(end + 3, len(html))
+
+
+def _tags_between(html: str, start: int, end: int) -> Iterator[tuple[str, str]]:
+    at = start
+    while (tag := _MARKUP.search(html, at, end)) is not None:
+        at = tag.end()
+        if tag[2] is not None:
+            name = tag[2].lower()
+            yield tag[1], name
+            if name in _ENDS and not tag[1]:
+                ends = _ENDS[name].search(html, at, end)
+                at = ends.start() if ends else end
 
 
 def _tidied(text: str) -> str:
     """One space between words, no empty lines."""
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)
+    return "\n".join([words for line in text.split("\n") if line and (words := " ".join(line.split()))])

@@ -3,9 +3,8 @@
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-import can_ada
-
 from nephila.models import Decision, Reason
+from nephila.urls.normalize import parts_of
 
 SCHEMES = ("http:", "https:")
 JUDGEMENTS_MAX = 16_384  # cached; a judgement costs 5 us, a cached one 0.1
@@ -74,9 +73,8 @@ def judge_address(ip: str) -> Decision:
 
 def judge_url(url: str) -> Decision:
     """May we ask for this URL, as far as its text tells? For a name, DNS will decide."""
-    try:
-        parsed = can_ada.parse(url)
-    except (ValueError, TypeError):  # TypeError: a lone surrogate
+    parsed = parts_of(url)
+    if parsed is None:
         return _refused("no URL")
     if parsed.protocol not in SCHEMES:
         return _refused(f"scheme {parsed.protocol[:-1]}")

@@ -1,12 +1,11 @@
-"""What all requests of one crawl have in common, worked out once: headers, deadlines, sizes. Pure."""
+"""What all requests of one crawl have in common, worked out once: headers, proxy, deadlines. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import can_ada
-
 from nephila.fetch.body import ACCEPT_ENCODING
-from nephila.profiles import FetchSettings
+from nephila.profiles import FetchSettings, shown_headers
+from nephila.urls.normalize import parts_of
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_LANGUAGE = "en,*;q=0.5"
@@ -19,15 +18,8 @@ class Plan:
     settings: FetchSettings  # held, so that its id stays its own
     user_agent: str
     proxy: str
-    allow_private: bool
-    http2: bool
-    connect_ms: int
-    tls_ms: int
-    first_byte_ms: int
-    first_look_ms: int  # the soonest of the three
-    total_ms: int
-    header_bytes_max: int
-    body_bytes_max: int
+    guarded: bool  # sockets are opened to public addresses only: the target's, or the proxy's where there is one
+    first_look_ms: int  # the soonest deadline of connect, TLS and first byte
     header_lines: list[bytes]  # as libcurl takes them
     head_tail: bytes  # as they stand in the request, after the Host line
 
@@ -47,31 +39,23 @@ class Target:
         return self.origin + self.path
 
 
-def plan_of(settings: FetchSettings, user_agent: str) -> Plan:
+def plan_of(settings: FetchSettings, user_agent: str, *, private_proxies: bool = True) -> Plan:
     pairs = header_pairs(user_agent, settings.headers)
     return Plan(
         settings=settings,
         user_agent=user_agent,
         proxy=_remote_names(settings.proxy or ""),
-        allow_private=settings.allow_private,
-        http2=settings.http2,
-        connect_ms=settings.connect_timeout_ms,
-        tls_ms=settings.tls_timeout_ms,
-        first_byte_ms=settings.first_byte_timeout_ms,
+        guarded=not (settings.allow_private or (settings.proxy and private_proxies)),
         first_look_ms=min(settings.connect_timeout_ms, settings.tls_timeout_ms, settings.first_byte_timeout_ms),
-        total_ms=settings.total_timeout_ms,
-        header_bytes_max=settings.header_bytes_max,
-        body_bytes_max=settings.body_bytes_max,
         header_lines=curl_lines(pairs),
-        head_tail=head_tail(pairs),
+        head_tail=shown_tail(settings, user_agent),
     )
 
 
 def target_of(url: str) -> Target | None:
     """None: no http(s) URL. Credentials and fragment are dropped: they are never sent."""
-    try:
-        parsed = can_ada.parse(url)
-    except (ValueError, TypeError):  # TypeError: a lone surrogate
+    parsed = parts_of(url)
+    if parsed is None:
         return None
     protocol = parsed.protocol
     if protocol not in ("https:", "http:"):
@@ -103,18 +87,20 @@ def curl_lines(pairs: dict[str, tuple[str, str]]) -> list[bytes]:
     return [line.encode("latin-1", "replace") for line in [*lines, "Proxy-Connection:"]]
 
 
-def head_tail(pairs: dict[str, tuple[str, str]]) -> bytes:
+def shown_tail(settings: FetchSettings, user_agent: str, extra: Iterable[tuple[str, str]] = ()) -> bytes:
+    """The header lines as they are archived: without the credentials that the crawl sends."""
+    pairs = header_pairs(user_agent, (*shown_headers(settings.headers), *extra))
     lines = [f"{name}: {value}" if value else f"{name}:" for name, value in pairs.values()]
     return "".join(f"{line}\r\n" for line in lines).encode("latin-1", "replace") + b"\r\n"
 
 
 def _clean(text: str) -> str:
-    """Without what could end the line and begin another."""
+    """Drop control characters: they could end the line and begin another."""
     return "".join(char for char in text if char >= " " and char != "\x7f").strip()
 
 
 def _remote_names(proxy: str) -> str:
-    """A SOCKS proxy looks names up itself: libcurl must not."""
+    """The URL of a proxy, with the scheme that leaves names to a SOCKS proxy: libcurl must not look them up."""
     for local, remote in (("socks5://", "socks5h://"), ("socks4://", "socks4a://")):
         if proxy.lower().startswith(local):
             return remote + proxy[len(local) :]

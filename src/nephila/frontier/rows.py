@@ -1,82 +1,140 @@
-"""Database rows to the records of store.py, for both stores: each function names the columns it wants."""
+"""Database rows to records (store.py, records.py), for both stores: each function names the columns it wants."""
 
 import json
+import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import ParamSpec, TypeVar
 
-from nephila.errors import UsageError
-from nephila.frontier.columns import link_head
-from nephila.frontier.operators import Access, BlockKind, BlockRule, HostRule, Token
-from nephila.frontier.store import (
+from nephila.errors import StoreDamaged, UsageError
+from nephila.frontier.columns import DETAILS, TIMING, host_clock, link_head, named, robots_record
+from nephila.frontier.records import (
     CURRENT_MAX,
     LINKS_MAX,
     SORTED_URLS_MAX,
     ArchivedPage,
-    Crawl,
-    HostPage,
-    HostRow,
+    CrawlHead,
     HostView,
     KnownHost,
     QueueRow,
-    RobotsRecord,
+    RedirectEnd,
     Sizes,
     UrlFilter,
     UrlRow,
-    UrlSort,
-    Vitals,
     WorkerRow,
 )
-from nephila.models import STATES_BY_CODE, CrawlState, Kind, UrlState
+from nephila.frontier.store import Crawl, HostRecord, Naming, Vitals
+from nephila.frontier.tables import Values
+from nephila.models import (
+    KINDS_BY_CODE,
+    OPEN,
+    STATES_BY_CODE,
+    TALLY_PREFIXES,
+    TERMINAL,
+    CrawlState,
+    Kind,
+    Reason,
+    Tally,
+    UrlState,
+)
 from nephila.policy.politeness import Pace
 from nephila.profiles import settings_from_json
+from nephila.urls.identity import hostname_of
+from nephila.urls.scope import hosts_of_scope
 
-Values = tuple[Any, ...]
+P = ParamSpec("P")
+T = TypeVar("T")
+
 Claims = dict[int, tuple[int, int]]  # URL id -> the worker that has it in flight, since when
 
+COMMON = OPEN | {UrlState.VISITED}  # states that most rows have: only the others have an index in every store
+LISTS_REMEMBERED = 4  # lists of seeds and hosts that a process does not read again
 KEY_PREFIX_BYTES = 8  # of the 16 of a key: enough to find it among the URLs of one queue
 
-# What `check` looks for in every store: the line of each row that is found.
+# The line of each row that a statement of checks.sql finds.
 BROKEN = {
     "stranded": "URL {} ({}) is open but no queue will ever load it",
     "homeless": "URL {} ({}) is in no queue of its crawl",
     "held_by_strangers": "queue {} ({}) is held by worker {}, which does not own it",
     "miscounted_limits": "crawl {}: {} URLs were granted but there are {}",
+    "miscounted_hosts": "crawl {}: URLs of {} hosts were counted but there are {}",
+    "miscounted_depth": "crawl {}: {} was counted as the greatest depth but it is {}",
     "ended_without_page": "URL {} ({}) has ended without its page record",
     "pages_without_url": "page record {} is not that of its URL {}",
+    "open_and_ended": "URL {} ({}) has ended and is open",
+    "open_without_url": "URL {} is open but there is no such URL",
+    "damaged": "SQLite integrity: {}",
 }
 
 
+# What values that we never wrote lead to.
+UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, struct.error, zlib.error)
+
+
+def stored(make: Callable[P, T]) -> Callable[P, T]:
+    """A decorator: values that cannot be read are StoreDamaged. A database sees damage to its pages, not to texts."""
+
+    @wraps(make)
+    def made(*values: P.args, **more: P.kwargs) -> T:
+        try:
+            return make(*values, **more)
+        except UNREADABLE as error:
+            what = f"{make.__name__}: {type(error).__name__}: {error}"
+            raise StoreDamaged(
+                f"the store is damaged, a row cannot be read ({what}): `nephila verify` says more, "
+                "stop what uses the store and put the last backup in its place"
+            ) from error
+
+    return made
+
+
+@stored
 def crawl_of(row: Values, now: int) -> Crawl:
-    (
-        id,
-        uuid,
-        seeds,
-        settings,
-        state,
-        reason,
-        limited_by,
-        seeding,
-        joined,
-        created_at,
-        ended_at,
-        active_ms,
-        running_since,
-    ) = row
+    id, uuid, seeds, settings, state, *others, created_at, ended_at, active_ms, running_since = row
+    reason, limited_by, seeding, joined, allowed_hosts, seed_sent, name, labels = others
+    seeds, settings, joined = _texts_of(seeds), settings_from_json(settings), tuple(json.loads(joined))
+    if isinstance(allowed_hosts, str):  # an array, where the database has some
+        allowed_hosts = _texts_of(allowed_hosts)
+    elif allowed_hosts is None:
+        allowed_hosts = hosts_of_scope(settings.scope, map(hostname_of, seeds))
     return Crawl(
         id=id,
         uuid=uuid,
-        seeds=tuple(json.loads(seeds)),
-        settings=settings_from_json(settings),
+        seeds=seeds,
+        settings=settings,
         state=CrawlState(state),
         reason=reason,
         limited_by=limited_by,
         seeding=bool(seeding),
-        joined_hosts=tuple(json.loads(joined)),
+        joined_hosts=joined,
+        allowed_hosts=tuple(allowed_hosts),
+        seed_sent=seed_sent or "".join(seeds[:1]),
         created_at=created_at,
         ended_at=ended_at,
         active_ms=active_ms + (now - running_since if running_since else 0),
+        naming=_naming(name, labels),
     )
+
+
+@stored
+def crawl_head(row: Values, now: int) -> CrawlHead:
+    id, state, name, labels, seeds, active_ms, running_since = row
+    active_ms += now - running_since if running_since else 0
+    return CrawlHead(id, CrawlState(state), _naming(name, labels), seeds, active_ms)
+
+
+def _naming(name: str, labels: str | Iterable[str]) -> Naming:
+    """`labels`: an array, where the database has some, else JSON."""
+    return Naming(name, tuple(json.loads(labels) if isinstance(labels, str) else labels))
+
+
+@lru_cache(LISTS_REMEMBERED)
+def _texts_of(listed: str) -> tuple[str, ...]:
+    """The texts of a JSON list. They are remembered: a crawl of a million seeds is read with every change of control,
+    and reading 34 MB of JSON takes ten times as long as telling that they are the same."""
+    return tuple(json.loads(listed))
 
 
 def crawl_of_key(row: Values, asked: str) -> int:
@@ -87,58 +145,77 @@ def crawl_of_key(row: Values, asked: str) -> int:
     return int(crawl_id)
 
 
-def tallies_of(rows: Iterable[Values], in_flight: int) -> dict[str, int]:
-    """urls, bytes, requests, retries, one per state and `reason:<reason>`; queued and in_progress are derived."""
+@stored
+def tallies_of(rows: Iterable[Values], in_flight: Iterable[Values]) -> dict[str, int]:
+    """urls, bytes, requests, retries, one per state and `reason:<reason>`, and those of kinds that are counted apart;
+    queued and in_progress are derived. `in_flight`: of each kind."""
     counts = {name: int(n) for name, n in rows}
-    ended = sum(counts.get(state, 0) for state in UrlState if state.terminal)
-    counts["in_progress"] = in_flight
-    counts["queued"] = max(0, counts.get("urls", 0) - ended - in_flight)
+    flying = {prefix: 0 for prefix in TALLY_PREFIXES if not prefix or prefix + Tally.URLS in counts}
+    for kind, n in in_flight:
+        prefix = KINDS_BY_CODE[kind].traits.tally_prefix
+        flying[prefix] = flying.get(prefix, 0) + n
+    for prefix, n in flying.items():
+        counts[prefix + UrlState.IN_PROGRESS] = n
+        counts[prefix + UrlState.QUEUED] = max(0, open_of(counts, prefix) - n)
     return counts
+
+
+def open_of(tallies: Mapping[str, int], prefix: str = "") -> int:
+    """How many URLs of a crawl are open: all but those that have ended. `prefix`: of a kind that is counted apart."""
+    ended = sum(tallies.get(prefix + state, 0) for state in TERMINAL)
+    return int(tallies.get(prefix + Tally.URLS, 0) - ended)
 
 
 def sizes_of(tallies: Iterable[Values], store_bytes: int, archive_bytes: int) -> Sizes:
     counts = {name: int(n) for name, n in tallies}
     visited = counts.get(UrlState.VISITED, 0)
-    return Sizes(counts.get("urls", 0), visited, counts.get("bytes", 0), store_bytes, archive_bytes)
+    return Sizes(counts.get(Tally.URLS, 0), visited, counts.get(Tally.BYTES, 0), store_bytes, archive_bytes)
 
 
 # --- URLs and pages
 
 
 def counted_by_state(where: UrlFilter, tallies: dict[str, int]) -> int | None:
-    """How many URLs a filter by nothing else lets through; None: they must be counted."""
-    if where != UrlFilter(states=where.states):
+    """How many URLs a filter by states and kind alone lets through; None: there are other filters, so they must be
+    counted. Robots.txt files count as pages do."""
+    if where != UrlFilter(states=where.states, kind=where.kind):
         return None
-    return sum(tallies.get(state, 0) for state in set(where.states)) if where.states else tallies.get("urls", 0)
+    prefixes: Sequence[str] = TALLY_PREFIXES if where.kind is None else [where.kind.traits.tally_prefix]
+    names = set(where.states) if where.states else {Tally.URLS}
+    return sum(tallies.get(prefix + name, 0) for prefix in prefixes for name in names)
 
 
-def refuse_unsortable(crawl_id: int, urls: int, where: UrlFilter, sort: UrlSort, reach: int) -> None:
-    """What would read more rows than a request may; `reach`: the last place that is asked for."""
-    by_index = sort is UrlSort.ID and where == UrlFilter(states=where.states) and reach <= SORTED_URLS_MAX
-    if urls > SORTED_URLS_MAX and not by_index:
-        raise UsageError(f"crawl {crawl_id} has more than {SORTED_URLS_MAX:,} URLs: list them by id, page by page")
+def unsortable_urls(crawl_id: int, tallies: dict[str, int], where: UrlFilter) -> str:
+    """Why a listing cannot be sorted: it would read more rows than a request may. Empty: it can."""
+    indexed = where.states and not COMMON.intersection(where.states)
+    names = where.states if indexed else [Tally.URLS]
+    rows = sum(tallies.get(prefix + name, 0) for prefix in TALLY_PREFIXES for name in names)
+    if rows <= SORTED_URLS_MAX:
+        return ""
+    return f"crawl {crawl_id} has more than {SORTED_URLS_MAX:,} URLs: list them by id, page by page, or export them"
 
 
+def listed_by_index(tallies: dict[str, int], where: UrlFilter) -> bool:
+    """Whether an index has these URLs in the order of their ids: they are filtered by state alone, and there are few
+    others that are passed over because they are no pages."""
+    apart = sum(tallies.get(prefix + Tally.URLS, 0) for prefix in TALLY_PREFIXES if prefix)
+    plain = where.kind is None or (where.kind is Kind.PAGE and apart <= SORTED_URLS_MAX)
+    return plain and where == UrlFilter(states=where.states, kind=where.kind)
+
+
+def redirect_end(moved: bool, reason: str) -> RedirectEnd:
+    """Of a URL that ended `redirected`; `moved`: with status 301. The catalogues say the same in SQL."""
+    if moved:
+        return RedirectEnd.MOVED
+    if not reason:
+        return RedirectEnd.FOLLOWED
+    return RedirectEnd.LEFT if reason == Reason.REDIRECT_OUT_OF_SCOPE else RedirectEnd.STOPPED
+
+
+@stored
 def url_row(row: Values, claims: Claims, now: int) -> UrlRow:
-    (
-        id,
-        url,
-        code,
-        reason,
-        status,
-        content_type,
-        depth,
-        parent,
-        raw,
-        title,
-        digest,
-        size,
-        fetched_at,
-        latency,
-        tries,
-        *rest,
-    ) = row
-    file, offset, length, redirect_to, host, kind, not_before, error = rest
+    id, url, code, reason, status, content_type, depth, parent, raw, title, digest, size = row[:12]
+    fetched_at, latency, tries, file, offset, length, redirect_to, host, kind, not_before, error, spelling = row[12:-1]
     state = STATES_BY_CODE[code]
     claimed_by, claimed_at = claims.get(id, (None, None)) if state is UrlState.QUEUED else (None, None)
     return UrlRow(
@@ -162,14 +239,17 @@ def url_row(row: Values, claims: Claims, now: int) -> UrlRow:
         archive_length=length,
         redirect_to=redirect_to,
         host=host,
-        kind=Kind(kind),
+        kind=KINDS_BY_CODE[kind],
         not_before_in_ms=max(0, not_before - now) if not_before else 0,
         claimed_by=claimed_by,
         claimed_at=claimed_at,
         error=error,
+        spelling=spelling,
+        updated_at=max(row[-1] or 0, claimed_at or 0) or None,
     )
 
 
+@stored
 def archived_page(row: Values) -> ArchivedPage:
     url_id, crawl, url, host, kind, code, title, content_type, fetched_at, offset, length, facts = row
     noindex = bool(facts) and "noindex" in facts and bool(json.loads(facts).get("noindex"))
@@ -177,17 +257,13 @@ def archived_page(row: Values) -> ArchivedPage:
     return ArchivedPage(url_id, crawl, url, host, Kind(kind), STATES_BY_CODE[code], *found)
 
 
+@stored
 def page_facts(row: Values, linked: Callable[[bytes], list[str]]) -> dict[str, object]:
     """`linked` finds the URLs of the packed links."""
-    facts, ip, protocol, charset, wire_bytes, dns, connect, tls, first_byte, total, truncated, links, refused = row
-    timing = {"dns_ms": dns, "connect_ms": connect, "tls_ms": tls, "first_byte_ms": first_byte, "total_ms": total}
+    facts, links, refused, *details = row
     found: dict[str, object] = {
-        "ip": ip,
-        "protocol": protocol,
-        "charset": charset,
-        "wire_bytes": wire_bytes,
-        "timing": timing,
-        "truncated": truncated,
+        "timing": named(TIMING, details[: len(TIMING)]),
+        **named(DETAILS, details[len(TIMING) :]),
     }
     found |= json.loads(facts) if facts else {}
     found["links_out"] = linked(links) if links else []
@@ -210,8 +286,9 @@ def link_ranges(packed: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 LinkRange = tuple[int, bytes, bytes]
 
 
+@stored
 def linking_pages(pages: Iterable[tuple[int, bytes | None]]) -> list[tuple[int, list[LinkRange]]]:
-    """The first of them, with their links: as many as have LINKS_MAX together, and always one."""
+    """The first pages with their links: as many as have LINKS_MAX links together, and always one."""
     found: list[tuple[int, list[LinkRange]]] = []
     count = 0
     for url_id, packed in pages:
@@ -223,10 +300,11 @@ def linking_pages(pages: Iterable[tuple[int, bytes | None]]) -> list[tuple[int, 
     return found
 
 
+@stored
 def linked_pages(
     found: list[tuple[int, list[LinkRange]]], ids_of: Callable[[list[LinkRange]], Iterable[tuple[int, int]]]
 ) -> list[tuple[int, list[int]]]:
-    """`ids_of` is asked once for all links: of each its place in the list and a URL's id."""
+    """The ids that each page links to. `ids_of` is asked once for all links: it answers places in its list with ids."""
     wanted = list(dict.fromkeys(link for _, ranges in found for link in ranges))
     ids: dict[LinkRange, int] = {wanted[place]: url_id for place, url_id in ids_of(wanted)} if wanted else {}
     return [(url_id, [ids[link] for link in ranges if link in ids]) for url_id, ranges in found]
@@ -235,39 +313,45 @@ def linked_pages(
 # --- hosts, robots, workers
 
 
-def robots_record(row: Values, now: int) -> RobotsRecord:
-    origin, host, access, status, body, expires_at, failures, detail, fetched_at = row
-    return RobotsRecord(origin, host, access, status, body, expires_at - now, failures, detail, fetched_at)
+@stored
+def host_records(
+    hosts: Iterable[str], clocks: Iterable[Values], robots: Iterable[Values], now: int
+) -> dict[str, HostRecord]:
+    """What a worker that loads these hosts hears of each; nothing is known of a host without a clock."""
+    records = {host: HostRecord(0, Pace(), "", 0, []) for host in hosts}
+    for row in clocks:
+        clock = host_clock(row, now)
+        known = (clock.next_in_ms, clock.pace, clock.rest_reason, clock.requests)
+        records[clock.host] = HostRecord(*known, robots=[], resolved=bool(clock.addresses))
+    for row in robots:
+        record = robots_record(row, now)
+        records[record.host].robots.append(record)
+    return records
 
 
-def host_row(row: Values, now: int) -> HostRow:
-    host, next_at, delay_ms, requests, *known, rest_reason, addresses, cnames = row
-    latency_ms, slowdown, errors, strikes, nxdomain, crawl_delay_ms, override_ms = known
-    pace = Pace(latency_ms, slowdown, errors, strikes, crawl_delay_ms, override_ms, nxdomain)
-    return HostRow(host, max(0, next_at - now), delay_ms, requests, pace, rest_reason, addresses, cnames)
+@stored
+def queue_row(row: Values, now: int, open_max: int) -> QueueRow:
+    """`open_max`: one more open row than this was looked for."""
+    host, found, due, held, fetched, delay_ms, dead = row
+    due_in_ms, held_by = None if due is None else max(0, due - now), held if held > 0 else None
+    return QueueRow(host, min(found, open_max), due_in_ms, held_by, fetched, delay_ms, dead, found > open_max)
 
 
-def queue_row(row: Values, now: int) -> QueueRow:
-    host, open_rows, due, held, fetched, delay_ms, dead = row
-    due_in_ms = None if due is None else max(0, due - now)
-    return QueueRow(host, open_rows, due_in_ms, held if held > 0 else None, fetched, delay_ms, dead)
-
-
-def host_view(row: Values, now: int) -> HostView:
+@stored
+def host_view(row: Values, now: int, open_max: int) -> HostView:
     """A queue, the clock of its host (a name where there is one), version and access of its robots.txt."""
     queue, clock, robots = row[:7], row[7:-2], row[-2:]
-    return HostView(queue_row(queue, now), host_row(clock, now) if clock[0] is not None else None, *robots)
+    known = host_clock(clock, now) if clock[0] is not None else None
+    return HostView(queue_row(queue, now, open_max), known, *robots)
 
 
-def host_page(rows: list[Values], limit: int, horizon: Values | None, now: int) -> HostPage:
-    """`rows`: clocks with version and access of a robots.txt, one more than the limit where there are more; `horizon`:
-    the name at which the look ended."""
-    hosts = [KnownHost(host_row(row[:-2], now), *row[-2:]) for row in rows[:limit]]
-    if len(rows) > limit:
-        return HostPage(hosts, hosts[-1].clock.host)
-    return HostPage(hosts, horizon[0] if horizon else None)
+@stored
+def known_host(row: Values, now: int) -> KnownHost:
+    """The clock of a host, version and access of its robots.txt."""
+    return KnownHost(host_clock(row[:-2], now), *row[-2:])
 
 
+@stored
 def worker_rows(
     found: list[tuple[Values, bool]], urls_of: Callable[[list[int]], Iterable[tuple[int, str]]]
 ) -> list[WorkerRow]:
@@ -292,43 +376,22 @@ def _oldest(in_flight: list[list[int]]) -> list[int]:
     return [url_id for url_id, _ in sorted(in_flight, key=lambda claim: claim[1])[:CURRENT_MAX]]
 
 
-# --- rules and tokens
-
-
-def block_rule(row: Values) -> BlockRule:
-    id, kind, value, reason, created_by, created_at = row
-    return BlockRule(id, BlockKind(kind), value, reason, created_by, created_at)
-
-
-def host_rule(row: Values, now: int) -> HostRule:
-    """A block whose time is over is none."""
-    host, delay_ms, blocked_until, *said = row
-    blocked = blocked_until is not None and blocked_until > now
-    return HostRule(host, delay_ms, blocked_until - now if blocked else None, *said)
-
-
-def token_of(row: Values) -> Token:
-    id, name, access, created_at, revoked_at = row
-    return Token(id, name, Access(access), created_at, revoked_at)
-
-
 # --- verify
 
 
-def broken(checks: Iterable[tuple[str, str]], read: Callable[[str], Iterable[Values]]) -> list[str]:
-    """Of each check the line and the statement."""
-    return [line.format(*row) for line, sql in checks for row in read(sql)]
-
-
 def miscounted(crawl_id: int, by_code: Iterable[Values], tallies: dict[str, int]) -> list[str]:
-    """What was counted as it happened against what is there."""
-    counted = {STATES_BY_CODE[code]: n for code, n in by_code}
-    lines = [
-        f"crawl {crawl_id}: {counted.get(state, 0)} URLs are {state} but {tallies.get(state, 0)} were counted"
-        for state in UrlState
-        if state.terminal and tallies.get(state, 0) != counted.get(state, 0)
-    ]
-    total = sum(counted.values())
-    if total != tallies.get("urls", 0):
-        lines.append(f"crawl {crawl_id}: there are {total} URLs but {tallies.get('urls', 0)} were counted")
+    """Compare the tallies with the rows that are there: one line for each difference."""
+    by_prefix: dict[str, Counter[UrlState]] = {prefix: Counter() for prefix in TALLY_PREFIXES}
+    for kind, code, n in by_code:
+        by_prefix[KINDS_BY_CODE[kind].traits.tally_prefix][STATES_BY_CODE[code]] += n
+    lines = []
+    for prefix, counted in by_prefix.items():
+        what, totals = f"{prefix[:-1]}s" if prefix else "URLs", tallies.get(prefix + Tally.URLS, 0)
+        lines += [
+            f"crawl {crawl_id}: {counted[state]} {what} are {state} but {tallies.get(prefix + state, 0)} were counted"
+            for state in TERMINAL
+            if tallies.get(prefix + state, 0) != counted[state]
+        ]
+        if counted.total() != totals:
+            lines.append(f"crawl {crawl_id}: there are {counted.total()} {what} but {totals} were counted")
     return lines

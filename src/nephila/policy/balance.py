@@ -1,10 +1,10 @@
-"""Which partitions a worker takes and which it hands back. Pure: the store only carries it out."""
+"""`balance` says which partitions a worker takes and which it hands back. Pure: the store carries it out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-# Of a partition without load: where there is none at all, shares go by count (exactly: a power of two).
+# The weight of a partition without load. Where no partition has any, shares go by count; a power of two adds exactly.
 IDLE_WEIGHT = 2.0**-10
 IMBALANCE = 1.2  # times the fair load: below it nothing moves, since moving costs a pause of its hosts
 
@@ -17,9 +17,10 @@ class Lease:
     partitions: dict[int, int | None] = field(default_factory=dict)
     give: list[int] = field(default_factory=list)  # to hand back as soon as nothing of theirs is in flight
     workers: int = 1
-    # Requests may start so long, counted from before the renewal was sent; None: as long as the process lives.
+    # Requests may start for this long, counted from before the renewal was sent; None: while the process lives.
     valid_ms: float | None = None
     fenced: int = 0  # dead sessions that this renewal took over from
+    fenced_urls: int = 0  # that they had in flight
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def balance(
     loads: Mapping[int, float],
     offers: Mapping[int, int],
 ) -> Moves:
-    """Take of what is free what falls to me; offer the largest partitions whose move still evens things out.
+    """Take this worker's share of the free partitions; offer the largest ones whose move still evens the loads out.
 
     One hot partition is never moved to and fro: it is heavier than half the difference, so its owner gives the others
     away instead. `me` is one of `live`; offers to the dead count for nothing.
@@ -67,9 +68,9 @@ def _take(
     offers: Mapping[int, int],
     held: Mapping[int, float],
 ) -> tuple[int, ...]:
-    """What is offered to me, and what falls to me when the poorest takes the heaviest, again and again.
+    """The partitions offered to `me`, and its share when the least loaded worker takes the heaviest free one in turn.
 
-    So every free partition falls to somebody, however heavy it is and however the shares round.
+    This way every free partition finds an owner, however heavy it is and however the shares round.
     """
     free = [part for part, owner in owners.items() if owner is None]
     taken = [part for part in free if offers.get(part) == me]
@@ -90,7 +91,7 @@ def _give(
     offers: Mapping[int, int],
     held: dict[int, float],
 ) -> tuple[tuple[int, int], ...]:
-    """Nothing moves below IMBALANCE; above it, as much as brings me down to the fair share."""
+    """Offer nothing below IMBALANCE; above it, as much as brings `me` down to the fair share."""
     fair = sum(held.values()) / len(held)
     if held[me] <= fair * IMBALANCE:
         return ()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nephila.models import Reason, UrlState
+from nephila.models import Reason, UrlState, media_type
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 RATE_LIMITED = 429
@@ -67,10 +67,18 @@ _BY_REASON: dict[Reason, Verdict] = {
 }
 
 
+def accepts(accept: tuple[str, ...], content_type: str | None) -> bool:
+    """Whether content.accept names this type; `text/*` names all of a kind. Without a list or a type it is accepted."""
+    named = media_type(content_type)
+    if not accept or not named:
+        return True
+    return named in accept or f"{named.partition('/')[0]}/*" in accept or "*/*" in accept
+
+
 def classify_http(status: int) -> Verdict:
     return _BY_STATUS[status] if 0 <= status < 600 else _OUT_OF_RANGE
 
 
 def classify_error(reason: Reason) -> Verdict:
-    """A reason outside the table (poison, a redirect loop) is a fault of the page: final, and not the host's."""
+    """The verdict of a transport error. Reasons outside the table (poison) are faults of the page: final."""
     return _BY_REASON.get(reason) or _failed(reason, retryable=False, host_error=False)

@@ -1,4 +1,4 @@
-"""How long a host is left alone: its state, what changes it, and what follows from it. Times come in and go out.
+"""Politeness: the pace of a host, what changes it, and how long the host is left alone. Pure: times come in.
 
 The delay of a host, in this order:
 1. the largest of floor, robots crawl-delay (up to its cap), the operator's override, and the adaptive part;
@@ -25,6 +25,7 @@ SLOWDOWN_LEAST = 1.01
 SLOWED_STEP_MS = 1000.0
 SLOWED_MS_MAX = 300_000.0
 
+RETRY_AFTER = "retry_after"  # the reason of a rest that the site itself asked for
 DOUBLINGS_MAX = 32  # 2^32 ms is beyond every cap
 
 
@@ -40,10 +41,15 @@ class Pace:
     override_ms: int | None = None  # from the operator
     nxdomain: int = 0  # look-ups in a row that found no such name
 
+    def copy(self) -> "Pace":
+        """Written out, because each page needs one: `dataclasses.replace` executes six times as much."""
+        delays = (self.crawl_delay_ms, self.override_ms)
+        return Pace(self.latency_ms, self.slowdown, self.errors, self.strikes, *delays, self.nxdomain)
+
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The whole host is blocked until then."""
+    """The whole host is left alone until `until_ms`."""
 
     until_ms: int
     reason: str
@@ -95,10 +101,13 @@ def gap_ms(pace: Pace, polite: PoliteSettings, random: float) -> float:
     return delay_ms(pace, polite) + random * (min(jitter, floor) if floor else jitter)
 
 
-def crawl_delay_verdict(crawl_delay_ms: int | None, polite: PoliteSettings) -> Decision:
-    """Refused: the host is parked, because a longer delay than we accept would be broken or would never end."""
+def crawl_delay_verdict(crawl_delay_ms: int | None, polite: PoliteSettings, *, force: bool = False) -> Decision:
+    """Refuse a host whose crawl-delay is above the cap: to obey it would never end, to ignore it would be rude.
+
+    `force`: its owner wants it crawled all the same, which is done at the cap.
+    """
     cap = polite.crawl_delay_cap_ms
-    if crawl_delay_ms is None or crawl_delay_ms <= cap:
+    if force or crawl_delay_ms is None or crawl_delay_ms <= cap:
         return Decision(True)
     detail = f"robots.txt asks for {crawl_delay_ms / 1000:g} s between requests, the most we accept is {cap / 1000:g} s"
     return Decision(False, Reason.CRAWL_DELAY, detail)
@@ -130,12 +139,12 @@ def on_failure(
     retry_after_ms: int | None,
     now_ms: int,
 ) -> tuple[Rest | None, bool]:
-    """The rest the host takes, if any, and whether it is dead. Of several rests the longest holds."""
-    _count(pace, verdict)
+    """Change the pace; answers the rest of the host, if any (the longest of several), and whether it is dead."""
+    _count(pace, verdict, counts=retry.rate_limit_counts or not verdict.rate_limited)
     if _dead(pace, host):
         return None, True
     rests = (
-        ("retry_after", _hinted_ms(verdict, retry, retry_after_ms)),
+        (RETRY_AFTER, _hinted_ms(verdict, retry, retry_after_ms)),
         ("backoff", _backoff_ms(pace, verdict, host)),
         ("cooldown", _cooldown_ms(pace, verdict, host)),
         ("nxdomain", retry.base_ms if verdict.reason is Reason.NXDOMAIN else 0),
@@ -145,8 +154,9 @@ def on_failure(
     return (Rest(now_ms + rest_ms, reason) if rest_ms else None), False
 
 
-def _count(pace: Pace, verdict: Verdict) -> None:
-    if verdict.host_error:
+def _count(pace: Pace, verdict: Verdict, *, counts: bool) -> None:
+    """`counts`: false for a 429 that uses up no try: a host that asks for patience is alive."""
+    if verdict.host_error and counts:
         pace.errors += 1
     if verdict.rate_limited:
         pace.slowdown = min(pace.slowdown * SLOWDOWN_FACTOR, SLOWDOWN_MAX)

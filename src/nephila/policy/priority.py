@@ -2,9 +2,8 @@
 
 from nephila.models import Kind
 
-ROBOTS_PRIORITY = -1
-
 
 def priority_of(depth: int, kind: Kind) -> int:
-    """Smaller is sooner: breadth first, ties broken by id. Robots rows lead, because whole hosts wait for them."""
-    return ROBOTS_PRIORITY if kind is Kind.ROBOTS else depth
+    """The priority of a row, smaller is sooner: that of its kind, else its depth. The id breaks ties."""
+    fixed = kind.traits.priority
+    return depth if fixed is None else fixed

@@ -1,4 +1,4 @@
-"""When a URL is tried again: a bounded number of times, at a time that is stored on its row."""
+"""Retries: a URL is tried again a bounded number of times, at a time that is stored on its row."""
 
 import calendar
 import time
@@ -61,7 +61,7 @@ def _century_ms(parsed: time.struct_time, now_ms: int) -> int:
 
 
 def backoff_ms(retry: RetrySettings, attempts: int) -> int:
-    """base after the first try, growing by factor with each further one, never above cap."""
+    """The wait after this many attempts: `base_ms`, times `factor` for each further one, at most `cap_ms`."""
     growth: float = retry.factor ** min(max(attempts - 1, 0), EXPONENT_MAX)
     return int(min(retry.base_ms * growth, retry.cap_ms))
 
@@ -74,9 +74,10 @@ def next_try(
     now_ms: int,
     rate_limited: int = 0,
 ) -> RetryDecision:
-    """`attempts`: all tries so far, this one included; `rate_limited`: the earlier ones among them that did not count.
+    """Whether and when a URL is tried again.
 
-    Two bounds hold always: tries that count stay within max + 1, and no 429 is tried again once there were
+    `attempts` are all tries so far, this one included; `rate_limited` are the earlier ones among them that did not
+    count. Two bounds hold always: tries that count stay within max + 1, and no 429 is tried again once there were
     rate_limit_max tries of any kind.
     """
     counts = retry.rate_limit_counts or not verdict.rate_limited

@@ -18,7 +18,7 @@ CRAWL_DELAY_MS_MAX = 7 * 86_400_000  # the bound of every delay in the settings
 DELAY_BYTES_MAX = 32
 
 _BOM = b"\xef\xbb\xbf"
-_ANY_AGENT = "*"
+ANY_AGENT = "*"
 _WHITE = b" \t\v\f\0"
 
 # Google accepts a directive by its beginning, in any case, and these misspellings.
@@ -63,8 +63,12 @@ class Rule:
             return False
         return path.endswith(last) and len(path) - len(last) >= at if self.anchored else path.find(last, at) >= 0
 
+    @property
+    def spelled(self) -> str:
+        return f"{'Allow' if self.allow else 'Disallow'}: {self.text}"
+
     def decision(self) -> Decision:
-        detail = f"{'Allow' if self.allow else 'Disallow'}: {self.text} (line {self.line})"
+        detail = f"{self.spelled} (line {self.line})"
         return Decision(True, "", detail) if self.allow else Decision(False, Reason.ROBOTS, detail)
 
 
@@ -79,13 +83,14 @@ def _end_of_all(pieces: tuple[str, ...], path: str, at: int) -> int:
 
 
 @dataclass(slots=True)
-class Group:
+class RuleGroup:
     """Consecutive user-agent lines and the rules below them."""
 
     agents: set[str] = field(default_factory=set)  # lower-case product tokens, or *
     rules: list[Rule] = field(default_factory=list)
     delays_ms: dict[str, int] = field(default_factory=dict)  # by agent: a delay does not end the list of agents
     closed: bool = False  # a rule was seen, an empty one too: the next user-agent line begins another group
+    line: int = 0  # of the first user-agent line
 
 
 class RobotsRules:
@@ -113,22 +118,24 @@ class RobotsRules:
 
     def judge(self, url: str) -> Decision:
         path = _path_of(url)
-        return _ROBOTS_ITSELF if path == "/robots.txt" else self._winner(path)
+        if path == "/robots.txt":
+            return _ROBOTS_ITSELF
+        rule = self._winner(path)
+        return _NO_RULE if rule is None else self._decisions.get(rule.line) or self._decided(rule)
 
-    def match(self, url: str) -> Decision:
-        """What the rules alone say, also of /robots.txt: Google's reference cases ask for this."""
+    def match(self, url: str) -> Rule | None:
+        """The rule that wins, also for /robots.txt: Google's reference cases ask for this."""
         return self._winner(_path_of(url))
 
-    def _winner(self, path: str) -> Decision:
+    def _winner(self, path: str) -> Rule | None:
         winner = self._longest_prefix(path)
         best, allowed = (len(winner.pieces[0]), winner.allow) if winner else (0, False)
         for length, rule, matches in self._wild:
             if length < best or (length == best and (allowed or not rule.allow)):
                 break
             if matches(path):
-                winner = rule
-                break
-        return _NO_RULE if winner is None else self._decisions.get(winner.line) or self._decided(winner)
+                return rule
+        return winner
 
     def _longest_prefix(self, path: str) -> Rule | None:
         plain = self._plain
@@ -145,27 +152,31 @@ class RobotsRules:
 
 @dataclass(frozen=True, slots=True)
 class RobotsFile:
-    groups: tuple[Group, ...]
+    groups: tuple[RuleGroup, ...]
     sitemaps: tuple[str, ...]
 
     def rules_for(self, product_token: str) -> RobotsRules:
-        """All groups of this crawler merged; those of `*` where it has none. The longest of several delays counts."""
-        agent = product_token.lower()
-        if not any(agent in group.agents for group in self.groups):
-            agent = _ANY_AGENT
-        groups = [group for group in self.groups if agent in group.agents]
+        """All groups of this crawler merged. The longest of several delays counts."""
+        agent, groups = self.groups_for(product_token)
         delays = [group.delays_ms[agent] for group in groups if agent in group.delays_ms]
         rules = (rule for group in groups for rule in group.rules)
         return RobotsRules(rules, max(delays, default=None), self.sitemaps)
 
+    def groups_for(self, product_token: str) -> tuple[str, list[RuleGroup]]:
+        """The groups that name this crawler, else those of `*`; and the name that they are found by."""
+        agent = product_token.lower()
+        if not any(agent in group.agents for group in self.groups):
+            agent = ANY_AGENT
+        return agent, [group for group in self.groups if agent in group.agents]
+
 
 def parse_robots(body: bytes) -> RobotsFile:
-    """Every line that can be read counts, whatever stands between them. Hand over a byte more than is read, if any."""
-    groups: list[Group] = []
+    """Read every line that can be read. Of a longer body hand over one byte more than ROBOTS_BYTES_MAX."""
+    groups: list[RuleGroup] = []
     sitemaps: dict[str, None] = {}
     for number, directive, value in _directives(_whole_lines(body)):
         if directive == b"user-agent":
-            _add_agent(groups, value)
+            _add_agent(groups, value, number)
         elif directive == b"sitemap":
             if value and len(sitemaps) < SITEMAPS_MAX:
                 sitemaps[value.decode("utf-8", "replace")] = None
@@ -188,7 +199,7 @@ _TOKEN = re.compile(r"[A-Za-z_-]+").match
 
 
 def _whole_lines(body: bytes) -> bytes:
-    """What is read of a body. A line cut in two is left out: of `Disallow: /x` it would leave `Disallow: /`."""
+    """The lines that are read. One that is cut in two is left out: `Disallow: /x` would become `Disallow: /`."""
     if len(body) <= ROBOTS_BYTES_MAX:
         return body
     head = body[: ROBOTS_BYTES_MAX + 1]
@@ -221,16 +232,16 @@ def _directive_of(key: bytes) -> bytes | None:
     return None
 
 
-def _add_agent(groups: list[Group], value: bytes) -> None:
+def _add_agent(groups: list[RuleGroup], value: bytes, line: int) -> None:
     if not groups or groups[-1].closed:
-        groups.append(Group())
+        groups.append(RuleGroup(line=line))
     if value == b"*" or value[:2] in (b"* ", b"*\t"):
-        groups[-1].agents.add(_ANY_AGENT)
+        groups[-1].agents.add(ANY_AGENT)
     elif token := product_token_of(value.decode("latin-1")):
         groups[-1].agents.add(token.lower())
 
 
-def _add_delay(group: Group, value: bytes) -> None:
+def _add_delay(group: RuleGroup, value: bytes) -> None:
     try:
         seconds = float(value[:DELAY_BYTES_MAX])
     except ValueError:
@@ -242,7 +253,7 @@ def _add_delay(group: Group, value: bytes) -> None:
         group.delays_ms[agent] = max(delay_ms, group.delays_ms.get(agent, 0))
 
 
-def _add_rule(group: Group, allow: bool, value: bytes, line: int) -> None:
+def _add_rule(group: RuleGroup, allow: bool, value: bytes, line: int) -> None:
     """An empty value restricts nothing. Allowing a directory's index page allows the directory, as Google has it."""
     group.closed = True
     if not value:

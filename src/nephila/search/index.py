@@ -6,17 +6,17 @@ definition: every index gives the same documents for the same query; in which or
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nephila.search.query import Query
 from nephila.search.words import words
 
-VERSION = 1  # of what is indexed and how: an index of an older version is dropped and made anew
+VERSION = 2  # of what is indexed and how: an index of an older version is dropped and made anew
 
 MATCHES_MAX = 10_000  # counted; beyond that `total` is only a lower bound
 RANKED_MAX = 2_000  # of the matches, put into order: one page of results beyond SKIPPED_MAX fits in
@@ -57,49 +57,63 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Matches:
+    """One page of hits, and how many documents match in all."""
+
     hits: list[Hit]
     total: int
     total_exact: bool
 
 
-NOTHING = Found([], 0, True)
+NOTHING = Matches([], 0, True)
 
 
 class SearchIndex(Protocol):
-    """Not shared between threads. Looking makes nothing: an index that is not there, or of another version, is
+    """Not shared between threads. Reading never makes an index: one that is not there, or of another version, is
     empty."""
 
     def turn(self) -> AbstractContextManager[bool]:
-        """Whether it is ours to change the index, until the context ends; of several processes one has it. Makes the
-        index, or makes it anew."""
+        """Whether this process may change the index until the context ends; of several one may. Makes the index where
+        it is missing or old."""
 
     def marks(self) -> dict[str, int]:
-        """Of each archive file: its rows up to this offset are indexed."""
+        """The mark of each archive file: its rows up to this offset are indexed."""
 
     def crawls(self) -> dict[int, str]:
         """The uuid of each crawl that has documents here."""
 
     def count(self) -> int:
-        """Documents."""
+        """Number of documents."""
 
     def add(self, file: str, start: int, end: int, documents: Sequence[Document], uuids: Mapping[int, str]) -> bool:
-        """Puts documents in, in place of those with the same ids, and moves the file's mark from start to end. False,
-        and nothing done: the mark was elsewhere. `uuids`: of the documents' crawls."""
+        """Put documents in, replacing those with the same ids, and move the file's mark from start to end. False, and
+        nothing done: the mark was elsewhere. `uuids`: of the documents' crawls."""
 
     def forget_crawl(self, crawl: int, documents_max: int) -> int:
-        """Takes up to so many documents of a crawl out; 0 when none is left and the crawl is forgotten."""
+        """Remove up to `documents_max` documents of a crawl; 0 when none was left and the crawl is forgotten."""
 
     def forget_files(self, files: Sequence[str]) -> None:
-        """Their marks: the files are gone."""
+        """Remove the marks of files that are gone."""
 
-    def search(self, query: Query, crawls: Sequence[int] | None, host: str | None, limit: int, offset: int) -> Found:
+    def search(self, query: Query, crawls: Sequence[int] | None, host: str | None, limit: int, offset: int) -> Matches:
         """Documents of these crawls (None: of all) and this host, the best first."""
 
     def close(self) -> None: ...
 
 
-# --- what both indexes are handed
+# --- what both indexes do alike
+
+
+def matches_of(total: int, rows: Iterable[Sequence[Any]]) -> Matches:
+    """The answer made of rows with the columns of `document_row` and a score."""
+    hits = [Hit(_document(*columns), score) for *columns, score in rows]
+    return Matches(hits, min(total, MATCHES_MAX), total <= MATCHES_MAX)
+
+
+def filter_words(crawls: Sequence[int] | None, host: str | None) -> list[list[str]]:
+    """For each filter the words of which a document must have one."""
+    filters = [] if crawls is None else [[_crawl_word(crawl) for crawl in crawls]]
+    return filters if host is None else [*filters, [_host_word(host)]]
 
 
 def entry_of(document: Document) -> Entry:
@@ -111,11 +125,11 @@ def entry_of(document: Document) -> Entry:
         left = _Room(BYTES_MAX)
         body = list(takewhile(left.takes, body))
         rest = [word for word in dict.fromkeys(rest) if word not in left.known and left.takes(word)]
-    return Entry([crawl_word(document.crawl), host_word(document.host)], title, body, rest)
+    return Entry([_crawl_word(document.crawl), _host_word(document.host)], title, body, rest)
 
 
 class _Room:
-    """For so many bytes of different words."""
+    """Room for so many bytes of different words."""
 
     def __init__(self, bytes_max: int) -> None:
         self.known: set[str] = set()
@@ -128,20 +142,22 @@ class _Room:
         return self._left >= 0
 
 
-def crawl_word(crawl: int) -> str:
+def _crawl_word(crawl: int) -> str:
     """A crawl and a host are words, too: a filter by them is one more list that is intersected, never a look at each
     match."""
     return f"c{crawl}"
 
 
-def host_word(host: str) -> str:
+def _host_word(host: str) -> str:
     return f"h{blake2b(host.encode(), digest_size=10).hexdigest()}"
 
 
-def packed_text(text: str) -> bytes:
-    return zlib.compress(text.encode("utf-8", "replace"), TEXT_LEVEL)
+def document_row(document: Document) -> tuple[Any, ...]:
+    """The columns of both indexes."""
+    text = zlib.compress(document.text.encode("utf-8", "replace"), TEXT_LEVEL)
+    named = (document.url_id, document.crawl, document.host, document.url, document.title)
+    return (*named, document.fetched_at, text)
 
 
-def hit_document(url_id: int, crawl: int, host: str, url: str, title: str, fetched_at: int, text: bytes) -> Document:
-    """From the columns of both indexes; `text` as `packed_text` made it."""
+def _document(url_id: int, crawl: int, host: str, url: str, title: str, fetched_at: int, text: bytes) -> Document:
     return Document(url_id, crawl, host, url, title, zlib.decompress(text).decode(), fetched_at)

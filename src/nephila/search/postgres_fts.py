@@ -13,13 +13,11 @@ from nephila.search.index import (
     VERSION,
     Document,
     Entry,
-    Found,
-    Hit,
-    crawl_word,
+    Matches,
+    document_row,
     entry_of,
-    hit_document,
-    host_word,
-    packed_text,
+    filter_words,
+    matches_of,
 )
 from nephila.search.query import Query, Term
 from nephila.statements import named_statements
@@ -34,13 +32,15 @@ Values = Sequence[Any] | dict[str, Any]
 T = TypeVar("T")
 
 
-class Cursor(Protocol):
+class StatementCursor(Protocol):
     def execute(self, query: Any, params: Any = None, **options: Any) -> Any: ...
     def fetchall(self) -> list[tuple[Any, ...]]: ...
 
 
 class Connection(Protocol):
     """What is needed of frontier.postgres.Database, a sibling that this package may not import."""
+
+    pooled: bool
 
     def read(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]: ...
     def write(self) -> AbstractContextManager[Any]: ...
@@ -56,23 +56,27 @@ class PostgresIndex:
 
     @contextmanager
     def turn(self) -> Iterator[bool]:
-        """Where the connection is lost meanwhile the lock is, too: `add` sees by the mark that another was there."""
-        took = bool(self.database.read(SQL["take_turn"], (TURN_LOCK,))[0][0])
+        """A lost connection loses the lock, too: `add` then sees by the mark that another process was here.
+
+        Behind a pooler there is no lock that outlives a transaction: the marks alone keep two apart.
+        """
+        locks = not self.database.pooled
+        took = not locks or bool(self.database.read(SQL["take_turn"], (TURN_LOCK,))[0][0])
         try:
             if took:
                 self._make()
             yield took
         finally:
-            if took:
+            if took and locks:
                 with suppress(NephilaError):  # a lost connection has let it go
                     self.database.read(SQL["end_turn"], (TURN_LOCK,))
 
     def add(self, file: str, start: int, end: int, documents: Sequence[Document], uuids: Mapping[int, str]) -> bool:
-        rows = [_values(document) for document in documents]
+        rows = [(*document_row(document), tsvector(entry_of(document))) for document in documents]
         counts = Counter(document.crawl for document in documents)
         counted = [list(counts), [uuids[crawl] for crawl in counts], list(counts.values())]
 
-        def work(cursor: Cursor) -> bool:
+        def work(cursor: StatementCursor) -> bool:
             if start == 0:
                 cursor.execute(SQL["begin_mark"], (file,))
             if not cursor.execute(SQL["move_mark"], {"file": file, "start": start, "end": end}).fetchall():
@@ -87,7 +91,7 @@ class PostgresIndex:
         return self.database.run(work)
 
     def forget_crawl(self, crawl: int, documents_max: int) -> int:
-        def work(cursor: Cursor) -> int:
+        def work(cursor: StatementCursor) -> int:
             ids = [found for (found,) in cursor.execute(SQL["some_of_crawl"], (crawl, documents_max)).fetchall()]
             if ids:
                 cursor.execute(SQL["take_out"], (ids,))
@@ -104,16 +108,15 @@ class PostgresIndex:
     # --- looking
 
     def marks(self) -> dict[str, int]:
-        return dict(self._read(SQL["marks"]))
+        return dict(self._rows(SQL["marks"]))
 
     def crawls(self) -> dict[int, str]:
-        return dict(self._read(SQL["crawls"]))
+        return dict(self._rows(SQL["crawls"]))
 
     def count(self) -> int:
-        found = self._read(SQL["count"])
-        return int(found[0][0]) if found else 0
+        return sum(count for (count,) in self._rows(SQL["count"]))
 
-    def search(self, query: Query, crawls: Sequence[int] | None, host: str | None, limit: int, offset: int) -> Found:
+    def search(self, query: Query, crawls: Sequence[int] | None, host: str | None, limit: int, offset: int) -> Matches:
         if crawls is not None and not crawls:
             return NOTHING
         values = {
@@ -129,9 +132,7 @@ class PostgresIndex:
         with self.database.write() as cursor:
             cursor.execute(SQL["by_index"])
             rows = cursor.execute(SQL["search"], values).fetchall()
-        total = int(rows[0][0])
-        hits = [Hit(hit_document(*columns), score) for _, *columns, score in rows if score is not None]
-        return Found(hits, min(total, MATCHES_MAX), total <= MATCHES_MAX)
+        return matches_of(int(rows[0][0]), [row[1:] for row in rows if row[-1] is not None])
 
     def close(self) -> None:
         self.database.close()
@@ -144,8 +145,8 @@ class PostgresIndex:
         found = self.database.read(SQL["state"])
         return int(found[0][0]) if found else None
 
-    def _read(self, sql: str) -> list[tuple[Any, ...]]:
-        """Nothing where there is no index that we could read."""
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """No rows where there is no index that we could read."""
         return self.database.read(sql) if self._version() == VERSION else []
 
     def _make(self) -> None:
@@ -161,14 +162,9 @@ class PostgresIndex:
             cursor.execute(SQL["set_version"], (VERSION,))
 
 
-def _values(document: Document) -> tuple[Any, ...]:
-    named = (document.url_id, document.crawl, document.fetched_at, document.host, document.url, document.title)
-    return (*named, packed_text(document.text), tsvector(entry_of(document)))
-
-
 def _in_portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    """Each takes the server a moment: pages of a hundred thousand different words, all at once, would take longer than
-    a statement may, and be tried for ever."""
+    """Rows for one statement each. Pages of a hundred thousand different words, all at once, would take longer than a
+    statement may, and be tried for ever."""
     portion: list[tuple[Any, ...]] = []
     chars = 0
     for row in rows:
@@ -197,10 +193,8 @@ def tsvector(entry: Entry) -> str:
 
 def tsquery(query: Query, crawls: Sequence[int] | None, host: str | None) -> str:
     parts = [_term(term) for term in query.terms] + [f"!({_term(term)})" for term in query.excluded]
-    if crawls is not None:
-        parts.append("(" + " | ".join(f"'{PLACE}{crawl_word(crawl)}'" for crawl in crawls) + ")")
-    if host is not None:
-        parts.append(f"'{PLACE}{host_word(host)}'")
+    for any_of in filter_words(crawls, host):
+        parts.append("(" + " | ".join(f"'{PLACE}{word}'" for word in any_of) + ")")
     return " & ".join(parts)
 
 

@@ -1,6 +1,6 @@
-"""What somebody looks for: words that must all be there, "phrases", -excluded ones, prefixes*. Pure.
+"""Queries: words that must all be there, "phrases", -excluded ones, prefixes*. Pure.
 
-Nothing that is typed is a fault of the syntax: quotes that are not closed end with the text, signs alone say nothing.
+No text is a fault of syntax: quotes that are not closed end with the text, signs alone mean nothing.
 """
 
 import re
@@ -26,7 +26,7 @@ class Term:
     prefix: bool = False
 
     def matches(self, at: int, word: str) -> bool:
-        """Whether this word may stand at this place of it."""
+        """Whether the word fits the one at this place of the term."""
         own = self.words[at]
         return word.startswith(own) if self.prefix and at == len(self.words) - 1 else word == own
 
@@ -38,7 +38,7 @@ class Query:
 
     @property
     def words(self) -> list[str]:
-        """Those that are looked for, each once."""
+        """The words that are looked for, each once."""
         return list(dict.fromkeys(word for term in self.terms for word in term.words))
 
 

@@ -1,4 +1,4 @@
-"""The place of a page where what was looked for stands, in the page's own spelling. Pure; work is bounded."""
+"""Snippets: the part of a page that matches a query best, in the page's own spelling. Pure; work is bounded."""
 
 import re
 from collections import deque
@@ -55,7 +55,7 @@ def plain(parts: Iterable[Part]) -> str:
 
 
 def _matches(text: str, terms: tuple[Term, ...]) -> list[_Match]:
-    """In the order of the text. Of a phrase all words, side by side."""
+    """Matches in the order of the text; a phrase gives one for each of its words."""
     found: list[_Match] = []
     known: dict[str, list[str]] = {}  # the words of each stretch; none where no term has one of them
     last: deque[_Word] = deque(maxlen=max(len(term.words) for term in terms))

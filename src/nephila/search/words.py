@@ -8,6 +8,7 @@ these words joined by spaces, so they answer alike whatever their tokenizer or t
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 WORD_CHARS_MAX = 64  # the rest of a longer word is not looked at, neither here nor in a query
 FOLDED_MAX = 20_000  # characters whose folding is remembered
@@ -22,11 +23,14 @@ _BREAK = 0x200B  # the one invisible character that separates
 _SPACE = " "
 
 
-class _Folding(dict[int, int | str | None]):
-    """What becomes of each character of a decomposed text: dropped, kept, a space, or a word of its own."""
+class _Translation(dict[int, int | str | None]):
+    """What becomes of each character: dropped, kept, a space, or a word of its own. Remembered when first met."""
+
+    def __init__(self, read: Callable[[int], int | str | None]) -> None:
+        self._read = read
 
     def __missing__(self, code: int) -> int | str | None:
-        found = _folded(code)
+        found = self._read(code)
         if len(self) < FOLDED_MAX:
             self[code] = found
         return found
@@ -46,15 +50,11 @@ def _folded(code: int) -> int | str | None:
     return _SPACE
 
 
-class _Marks(dict[int, int | None]):
-    def __missing__(self, code: int) -> int | None:
-        accent = unicodedata.combining(chr(code)) != 0 and code not in _VOICING
-        if len(self) < FOLDED_MAX:
-            self[code] = None if accent else code
-        return None if accent else code
+def _without_accent(code: int) -> int | None:
+    return None if unicodedata.combining(chr(code)) != 0 and code not in _VOICING else code
 
 
-_folding, _marks = _Folding(), _Marks()
+_folding, _marks = _Translation(_folded), _Translation(_without_accent)
 
 
 def is_unspaced(word: str) -> bool:

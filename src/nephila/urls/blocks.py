@@ -13,7 +13,7 @@ class Blocks:
     """Falsy where nothing is blocked, so that the hot path need not ask."""
 
     def __init__(self, domains: Sequence[tuple[str, str]] = (), patterns: Sequence[tuple[str, str]] = ()) -> None:
-        """Of each the value and the reason that was given for it."""
+        """Pairs of what is blocked and the reason that was given for it."""
         self._domains = dict(domains)
         self._reasons = dict(patterns)
         self._patterns = Patterns(list(self._reasons))
@@ -21,7 +21,12 @@ class Blocks:
     def __bool__(self) -> bool:
         return bool(self._domains or self._reasons)
 
-    def judge(self, url: str) -> Decision:
+    def judge(self, url: str, spelling: str | None = None) -> Decision:
+        """A URL is blocked where it or the spelling in which it is asked for is."""
+        decision = self._judge(url)
+        return self._judge(spelling) if decision.ok and spelling not in (None, url) else decision
+
+    def _judge(self, url: str) -> Decision:
         if self._domains:
             name = hostname_of(url)
             while name:

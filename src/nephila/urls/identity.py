@@ -1,4 +1,4 @@
-"""Who a URL is: its politeness key, its origin, its partition and its 16-byte key. Every `url` here is normalised."""
+"""What identifies a URL: politeness key, origin, partition and 16-byte key. Every `url` here is normalised."""
 
 from functools import lru_cache
 from hashlib import blake2b
@@ -7,6 +7,7 @@ from nephila.models import PARTITIONS
 
 HOSTS_CACHED = 65_536
 KEY_BYTES = 16
+EVERY_HOST = "*"  # in scope: a sitemap that the crawl was started with speaks for these
 
 # Copying a prepared state makes a key in 0.34 us, building one each time in 0.46 us.
 _EMPTY = blake2b(digest_size=KEY_BYTES)
@@ -43,6 +44,16 @@ def origin_of(url: str) -> str:
     return url[:start] + authority[authority.rfind("@") + 1 :]
 
 
+def name_and_type(url: str) -> tuple[str, str]:
+    """The name and the http_type of document 001: ("EXAMPLE.COM/path", "HTTPS://"). Only the host is in upper case:
+    the case of a path means something. The slash of a root is left out, as the document leaves out trailing slashes.
+    """
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    return f"{user}{at}{host.upper()}{slash + path if path else ''}", f"{scheme.upper()}://"
+
+
 @lru_cache(maxsize=HOSTS_CACHED)
 def partition_of(key: str) -> int:
     """The partition of a politeness key, the same in every process and version."""
@@ -57,6 +68,19 @@ def url_key(url: str) -> bytes:
 
 
 @lru_cache(maxsize=HOSTS_CACHED)
+def requisite_key(url: str) -> bytes:
+    """The identity of a normalised URL as a requisite. Not that of the page with this URL: a link to what was embedded
+    before is a page all the same, with a row and a visit of its own."""
+    return url_key(f"requisite {url}")
+
+
+def sitemap_key(url: str, speaks_for: str = "") -> bytes:
+    """The identity of a normalised URL as a sitemap. One that speaks for another host (a politeness key) than its own
+    is another: two hosts may name the same file, and each for its own pages."""
+    own = speaks_for in ("", EVERY_HOST) or speaks_for == host_of(url)
+    return url_key(f"sitemap {url}" if own else f"sitemap {url} for {speaks_for}")
+
+
 def _key_of_authority(authority: str) -> str:
     return politeness_key(_hostname_of_authority(authority))
 

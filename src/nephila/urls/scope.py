@@ -18,23 +18,31 @@ _IN_SCOPE = Decision(True)
 class Scope:
     """The hosts of the seeds, of what joined later (a seed's redirect target) and of the settings, by the mode."""
 
-    __slots__ = ("_decisions", "_domains", "_hosts", "_mode", "_parents")
+    __slots__ = ("_decisions", "_joined", "_members", "_parents", "_settings")
 
     def __init__(self, scope: ScopeSettings, seed_hosts: Iterable[str], joined_hosts: Iterable[str] = ()) -> None:
-        members = {*seed_hosts, *joined_hosts}
-        self._mode = scope.mode
+        self._settings = scope
         self._decisions: dict[str, Decision] = {}
-        self._hosts: frozenset[str] = frozenset()
-        self._parents: tuple[str, ...] = ()
-        self._domains: frozenset[str] = frozenset()
-        if scope.mode is ScopeMode.SAME_HOST:
-            self._hosts = frozenset(members | {twin for host in members if (twin := www_twin(host))})
-        elif scope.mode is ScopeMode.SAME_DOMAIN:
-            self._domains = frozenset(registrable_domain(host) for host in members)
-        elif scope.mode is ScopeMode.LIST:
-            listed = [host.lower() for host in scope.hosts]
-            self._hosts = frozenset({host.removeprefix(".") for host in listed} | set(joined_hosts))
-            self._parents = tuple(host for host in listed if host.startswith("."))
+        self._parents: tuple[str, ...] = ()  # of scope list: all below these, too
+        members = hosts_of_scope(scope, seed_hosts)
+        if scope.mode is ScopeMode.LIST:
+            members = [host.lower() for host in members]
+            self._parents = tuple(host for host in members if host.startswith("."))
+            members = [host.removeprefix(".") for host in members]
+        self._members = frozenset(members)  # hosts; of scope same_domain registrable domains
+        self._joined = self._names_of(joined_hosts)  # apart: the members may be a million, and are shared
+
+    def with_hosts(self, hostnames: Iterable[str]) -> "Scope":
+        """This scope with further hosts that joined it. What the seeds say is shared, not read again."""
+        scope = Scope.__new__(Scope)
+        scope._settings, scope._members, scope._parents = self._settings, self._members, self._parents
+        scope._decisions = {}
+        scope._joined = self._joined | self._names_of(hostnames)
+        return scope
+
+    def _names_of(self, joined_hosts: Iterable[str]) -> frozenset[str]:
+        listed = self._settings.mode is ScopeMode.LIST
+        return frozenset(joined_hosts if listed else hosts_of_scope(self._settings, joined_hosts))
 
     def judge(self, hostname: str) -> Decision:
         decision = self._decisions.get(hostname)
@@ -47,13 +55,15 @@ class Scope:
     def _decide(self, hostname: str) -> Decision:
         if self._holds(hostname):
             return _IN_SCOPE
-        return Decision(False, Refusal.SCOPE, f"host {hostname} is outside scope {self._mode}")
+        return Decision(False, Refusal.SCOPE, f"host {hostname} is outside scope {self._settings.mode}")
 
     def _holds(self, hostname: str) -> bool:
-        if self._mode is ScopeMode.ANY or hostname in self._hosts:
+        mode = self._settings.mode
+        if mode is ScopeMode.ANY:
             return True
-        if self._mode is ScopeMode.SAME_DOMAIN:
-            return registrable_domain(hostname) in self._domains
+        name = registrable_domain(hostname) if mode is ScopeMode.SAME_DOMAIN else hostname
+        if name in self._members or name in self._joined:
+            return True
         return bool(self._parents) and hostname.endswith(self._parents)
 
 
@@ -70,6 +80,19 @@ class Patterns:
 
     def first_match(self, url: str) -> str | None:
         return next((pattern for pattern, matches in self._compiled if matches(url)), None)
+
+
+def hosts_of_scope(scope: ScopeSettings, hosts: Iterable[str]) -> list[str]:
+    """The hosts that a scope names, each once: of the seeds' `hosts` with their www twins, their registrable domains,
+    or the listed ones (a leading dot means: and all below it). None where every host is in scope."""
+    match scope.mode:
+        case ScopeMode.ANY:
+            return []
+        case ScopeMode.LIST:
+            return list(scope.hosts)
+        case ScopeMode.SAME_DOMAIN:
+            return list(dict.fromkeys(map(registrable_domain, hosts)))
+    return list(dict.fromkeys(name for host in hosts for name in (host, www_twin(host)) if name))
 
 
 def www_twin(hostname: str) -> str | None:

@@ -1,41 +1,72 @@
-"""Which host may be asked next: a heap of hosts by their next allowed time. Pure: ticks come in, nothing here waits.
+"""`Scheduler` says which host may be asked next: a heap of hosts by their next allowed time. Pure: ticks come in.
 
-A host is in the heap at most once, exactly while it has a row that may be sent and a free slot. A cooling host stays
-deep in the heap, so it can never hide a ready one.
+A host is in the heap at most once, exactly while it has a row that may be sent and a free slot, and few of its bodies
+wait to be read. A cooling host stays deep in the heap, so it can never hide a ready one.
 """
 
 from collections import deque
 from collections.abc import Iterator
+from enum import Enum, auto
 from heapq import heappop, heappush
 from itertools import count
 
 from nephila.frontier.store import Row
 from nephila.policy.politeness import Pace, delay_ms, gap_ms
+from nephila.policy.robots_gate import RobotsGate
 from nephila.worker.crawls import LiveCrawl
-from nephila.worker.robots_gate import RobotsGate
+
+# Bodies of one host that wait to be read: beyond, nothing is asked of it until one of them is read. Where they wait
+# long there are few: more would be read no sooner.
+UNREAD_BYTES_MAX = 2 << 20
+UNREAD_MAX, UNREAD_LATE_MAX = 32, 4
+LATE_MS = 100.0
+
+
+class Leaving(Enum):
+    """Why a queue goes back to the store."""
+
+    EMPTY = auto()  # it comes back as soon as it has rows
+    REST = auto()  # its host rests for long
+    PAUSED = auto()  # its crawl may not run
+    HANDED_BACK = auto()  # with its partition
+    AWAITS_ROBOTS = auto()  # the owner of another host answers
+    GIVEN_UP = auto()  # the store ends its rows
 
 
 class Queue:
     """The rows of one crawl at one host that this worker holds."""
 
-    __slots__ = ("crawl", "fetched", "held", "host", "id", "in_flight", "leaving", "more", "rows", "window")
+    __slots__ = (
+        "crawl",
+        "fetched",
+        "fetched_stored",
+        "held",
+        "host",
+        "id",
+        "in_flight",
+        "leaving",
+        "more",
+        "rows",
+        "window",
+    )
 
     def __init__(self, id: int, crawl: LiveCrawl, host: "Host", fetched: int) -> None:
         self.id = id
         self.crawl = crawl
         self.host = host
-        self.fetched = fetched
+        self.fetched = fetched  # requests for its URLs
+        self.fetched_stored = fetched  # as the store knows it, or learns with the flush under way
         self.rows: deque[Row] = deque()
         self.held: set[int] = set()  # ids in rows, in flight, or with an outcome that is not committed yet
         self.in_flight = 0  # visits, also while they parse, and a look-up of its host's name
         self.window = 0  # rows of the next refill
         self.more = True  # the store may have rows that we do not hold
-        self.leaving = ""  # the reason why it goes back as soon as nothing of it is in flight
+        self.leaving: Leaving | None = None  # why it goes back as soon as nothing of it is in flight
 
     def sendable(self) -> bool:
         if not self.rows or self.leaving:
             return False
-        if self.crawl.may_send():
+        if self.crawl.may_send() or (self.crawl.running and not self.rows[0].kind.traits.page):
             return True
         self.crawl.starved = True
         return False
@@ -51,14 +82,20 @@ class Host:
         "gates",
         "in_flight",
         "key",
+        "late",
         "next_tick",
+        "only",
         "pace",
+        "parked",
         "part",
         "queues",
+        "read_tick",
         "requests",
         "reserved",
         "rest_reason",
         "turn",
+        "unread",
+        "unread_bytes",
     )
 
     def __init__(self, key: str, part: int, next_tick: float, pace: Pace, requests: int, rest_reason: str) -> None:
@@ -68,11 +105,16 @@ class Host:
         self.pace = pace
         self.requests = requests
         self.rest_reason = rest_reason
-        self.blocked_until = 0.0  # tick, by an operator's word, which he may take back
+        self.blocked_until = 0.0  # tick, by an operator's host rule, which may be taken back
         self.in_flight = 0  # requests
+        self.unread = self.unread_bytes = 0  # its bodies that wait to be read
+        self.late = False  # the last one that was read had waited long
+        self.read_tick = 0.0  # when it was read, or the first of those that wait came
+        self.parked = False  # out of the heap until a body is read
         self.reserved = 0  # visits that wait here for their next hop: they come before new rows
         self.entry: float | None = None  # tick of its valid entry in the heap
         self.queues: dict[int, Queue] = {}  # by crawl
+        self.only: Queue | None = None  # of these, where there is one: it is asked some ten times a page
         self.turn: deque[int] = deque()  # crawls, the next one first
         self.gates: dict[str, RobotsGate] = {}
         self.addresses = ("", "")  # found by DNS: addresses, CNAME chain
@@ -85,33 +127,54 @@ class Host:
     def add(self, queue: Queue) -> None:
         self.queues[queue.crawl.id] = queue
         self.turn.append(queue.crawl.id)
+        self._see_only()
 
     def remove(self, queue: Queue) -> None:
         del self.queues[queue.crawl.id]
         self.turn.remove(queue.crawl.id)
+        self._see_only()
 
-    def next_queue(self) -> Queue | None:
-        """Round robin over the crawls that have something to send."""
+    def _see_only(self) -> None:
+        self.only = next(iter(self.queues.values())) if len(self.queues) == 1 else None
+
+    def next_queue(self, now: float) -> Queue | None:
+        """Round robin over the crawls that have something to send and do not pause."""
+        if (only := self.only) is not None:
+            return only if only.crawl.resume_tick <= now and only.sendable() else None
         for _ in range(len(self.turn)):
             queue = self.queues[self.turn[0]]
             self.turn.rotate(-1)
-            if queue.sendable():
+            if queue.crawl.resume_tick <= now and queue.sendable():
                 return queue
         return None
 
+    def resume_tick(self) -> float | None:
+        """When the first of its crawls that have something to send goes on."""
+        return min((queue.crawl.resume_tick for queue in self.queues.values() if queue.sendable()), default=None)
+
     def has_something_to_send(self) -> bool:
-        return any(queue.sendable() for queue in self.queues.values())
+        only = self.only
+        return only.sendable() if only is not None else any(queue.sendable() for queue in self.queues.values())
+
+    def unread_enough(self, now: float) -> bool:
+        """So many of its bodies wait to be read that nothing more is to be asked of it."""
+        late = self.late or now - self.read_tick > LATE_MS
+        return self.unread_bytes >= UNREAD_BYTES_MAX or self.unread >= (UNREAD_LATE_MAX if late else UNREAD_MAX)
 
     def in_flight_max(self) -> int:
-        """Of two crawls on one host the smaller number holds."""
-        limits = [queue.crawl.polite.max_inflight for queue in self.queues.values()]
-        return min(limits) if limits else 1
+        """Requests that may be in flight: of two crawls on one host the smaller number holds."""
+        if (only := self.only) is not None:
+            return only.crawl.polite.max_inflight
+        return min((queue.crawl.polite.max_inflight for queue in self.queues.values()), default=1)
 
-    def delay_ms(self) -> float:
-        return max((delay_ms(self.pace, queue.crawl.polite) for queue in self.queues.values()), default=0.0)
+    def delay_ms(self, pace: Pace) -> float:
+        """The delay with this pace: of two crawls on one host the larger one holds."""
+        return max((delay_ms(pace, queue.crawl.polite) for queue in self.queues.values()), default=0.0)
 
     def gap_ms(self, random: float) -> float:
-        """Of two crawls on one host the larger delay holds."""
+        """The delay with its jitter: of two crawls on one host the larger one holds."""
+        if (only := self.only) is not None:
+            return gap_ms(self.pace, only.crawl.polite, random)
         return max((gap_ms(self.pace, queue.crawl.polite, random) for queue in self.queues.values()), default=0.0)
 
 
@@ -133,7 +196,7 @@ class Scheduler:
         self.add_rows(queue, rows)
 
     def add_rows(self, queue: Queue, rows: list[Row]) -> int:
-        """Rows that are not held already; how many."""
+        """Add the rows that are not held already; answers how many."""
         fresh = [row for row in rows if row.id not in queue.held]
         queue.held.update(row.id for row in fresh)
         queue.rows.extend(fresh)
@@ -167,7 +230,7 @@ class Scheduler:
 
     def refresh(self, host: Host) -> None:
         """Put the host where it belongs after anything about it changed."""
-        if host.reserved or host.in_flight >= host.in_flight_max() or not host.has_something_to_send():
+        if host.reserved or host.parked or host.in_flight >= host.in_flight_max() or not host.has_something_to_send():
             host.entry = None
         elif host.entry != host.allowed_tick:
             host.entry = host.allowed_tick
@@ -180,9 +243,16 @@ class Scheduler:
             if host.entry != tick:
                 continue  # an older entry of a host that has moved
             host.entry = None
-            queue = host.next_queue()
+            if host.unread and host.unread_enough(now):
+                host.parked = True
+                continue
+            queue = host.next_queue(now)
             if queue is not None:
                 return host, queue
+            resumed = host.resume_tick()
+            if resumed is not None:  # all of them pause: the host waits with them
+                host.entry = resumed
+                heappush(self._heap, (resumed, next(self._order), host))
         return None
 
     def next_tick(self) -> float | None:
@@ -194,20 +264,41 @@ class Scheduler:
         return None
 
     def started(self, host: Host, now: float, gap: float) -> None:
-        """Where several requests may be in flight the delay counts from starts."""
+        """A request started. Where several may be in flight the delay counts from here."""
         host.in_flight += 1
         host.requests += 1
         self._dirty.add(host)
         host.next_tick = max(host.next_tick, now + gap)
         self.refresh(host)
 
+    def began(self, host: Host, now: float, gap: float) -> None:
+        """The request that was started goes out now: the delay counts from here."""
+        host.next_tick = max(host.next_tick, now + gap)
+        self.refresh(host)
+
     def finished(self, host: Host, now: float, gap: float) -> None:
-        """Of a single request it counts from the end."""
+        """A request ended. Where only one may be in flight the delay counts from here."""
         host.in_flight -= 1
         self._dirty.add(host)
         if host.in_flight_max() == 1:
             host.next_tick = max(host.next_tick, now + gap)
         self.refresh(host)
+
+    def waits(self, host: Host, body_bytes: int, now: float) -> None:
+        """A body of the host waits to be read. The heap is left alone: most are read in the same moment."""
+        if not host.unread:
+            host.read_tick = now
+        host.unread += 1
+        host.unread_bytes += body_bytes
+
+    def read(self, host: Host, body_bytes: int, since: float, now: float) -> None:
+        """It was read, after it had waited since then."""
+        host.unread -= 1
+        host.unread_bytes -= body_bytes
+        host.late, host.read_tick = now - since > LATE_MS, now
+        if host.parked:
+            host.parked = False
+            self.refresh(host)
 
     def rest(self, host: Host, until: float, reason: str) -> None:
         host.rest_reason = reason
@@ -221,5 +312,5 @@ class Scheduler:
         return list(dirty)
 
     def resting(self, beyond: float) -> Iterator[Host]:
-        """Hosts whose next time is far away: their memory is worth more than their place in it."""
+        """Hosts whose next time is beyond this tick: they may leave memory, since reloading costs less than keeping."""
         return (host for host in list(self.hosts.values()) if host.allowed_tick > beyond and host.in_flight == 0)

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from nephila.cli.search import as_json, progress_line, show, total_line
-from nephila.control.indexing import Progress
+from nephila.cli.search import as_json, progress_line, show, total_line, update
+from nephila.cli.status import derivation_line, print_derivations
+from nephila.control.derivation import DerivationProgress
 from nephila.control.search import Result, Results
 from nephila.search.snippet import Part
+from nephila.settings import process_settings
 
 RESULT = Result(
     crawl_id=3,
@@ -60,8 +62,9 @@ def test_the_total_is_said(found: Results, expected: str) -> None:
 
 
 def test_the_progress_is_said() -> None:
-    assert progress_line(Progress(1234, 5_000_000)) == "1,234 pages are indexed, 5.0 MB of the archive to go"
-    assert progress_line(Progress(1234, 0)) == "1,234 pages are indexed"
+    behind = DerivationProgress("search", 2, 1234, 5_000_000, 0)
+    assert progress_line(behind) == "1,234 pages are indexed, 5.0 MB of the archive to go"
+    assert progress_line(DerivationProgress("search", 2, 1234, 0, 0)) == "1,234 pages are indexed"
 
 
 def test_json_has_the_words_of_the_api() -> None:
@@ -70,3 +73,39 @@ def test_json_has_the_words_of_the_api() -> None:
     (result,) = found["results"]  # type: ignore[misc]
     assert result["snippet"][1] == {"text": "Silk", "match": True}
     assert result["fetched_at"] == "2023-11-14T22:13:20.123Z"
+
+
+def test_a_process_that_indexes_and_does_not_get_on_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Stuck:
+        skipped = 0
+        unreachable = frozenset[str]()
+
+        def step(self) -> None:
+            """It is another's turn."""
+
+        def progress(self) -> list[DerivationProgress]:
+            return [DerivationProgress("search", 2, 7, 1000, 0)]
+
+        def close(self) -> None:
+            """There is no helper."""
+
+    monkeypatch.setattr("nephila.cli.search.sleep", lambda seconds: None)
+    update(Stuck(), process_settings({}), "")  # type: ignore[arg-type]
+    assert "another process indexes and does not get on: 7 pages are indexed" in capsys.readouterr().err
+
+
+def test_a_derivation_is_told_in_one_line() -> None:
+    behind = DerivationProgress("search", 2, 1234, 5_000_000, 3)
+    assert derivation_line(behind) == "search: 1,234 pages derived, 5.0 MB of the archive to go, 3 record(s) skipped"
+
+
+@pytest.mark.parametrize(
+    ("pages", "pending", "skipped", "lines"), [(0, 9, 0, 0), (5, 0, 0, 0), (5, 9, 0, 1), (5, 0, 1, 1)]
+)
+def test_a_status_tells_of_what_is_used_and_behind(
+    capsys: pytest.CaptureFixture[str], pages: int, pending: int, skipped: int, lines: int
+) -> None:
+    print_derivations([DerivationProgress("search", 2, pages, pending, skipped)])
+    assert len(capsys.readouterr().out.splitlines()) == lines

@@ -6,7 +6,8 @@ from nephila.cli import words
 from nephila.clock import VirtualClock
 from nephila.control.progress import Bound, Progress, Resting, Snapshot
 from nephila.errors import UsageError
-from nephila.frontier.store import Vitals, WorkerRow
+from nephila.frontier.records import WorkerRow
+from nephila.frontier.store import Vitals
 from nephila.models import CrawlState
 from tests.unit.control.filled import Filled
 
@@ -139,3 +140,8 @@ def test_progress_says_why_nothing_moves(snapshot: Snapshot) -> None:
     )
     paused = replace(snapshot.crawl, state=CrawlState.PAUSED, reason="interrupted")
     assert words.progress(replace(snapshot, crawl=paused)).endswith("; paused: interrupted")
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 URLs"), (1, "1 URL"), (2, "2 URLs"), (1234, "1,234 URLs")])
+def test_urls(number: int, said: str) -> None:
+    assert words.urls(number) == said

@@ -1,34 +1,37 @@
 """A store and an archive as a worker leaves them, made through the same calls: one crawl of a.test, half done."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nephila.archive.writer import ArchiveWriter, Exchange
-from nephila.clock import SystemClock
-from nephila.frontier.sqlite import Database, SqliteCatalog, SqliteFrontier, SqliteUpkeep
+from nephila.archive.archive import ArchiveWriter, Exchange
+from nephila.archive.folder import FolderArchive
+from nephila.clock import Clock, SystemClock
+from nephila.frontier.records import UrlFilter
+from nephila.frontier.sqlite import SqliteCatalog, SqliteDatabase, SqliteFrontier, SqliteUpkeep
 from nephila.frontier.store import (
     Batch,
     Crawl,
     HostClock,
     Outcome,
+    RefusedLink,
     Release,
     Retry,
     RobotsRecord,
     Row,
-    UrlFilter,
     WorkerInfo,
 )
-from nephila.models import Child, PageRecord, Reason, Refusal, Timing, UrlState
+from nephila.models import Child, Kind, PageRecord, Reason, Refusal, Timing, UrlState
 from nephila.policy.politeness import Pace
 from nephila.profiles import crawl_settings
-from nephila.urls.identity import host_of, url_key
+from nephila.urls.identity import host_of, requisite_key, url_key
 
 SEED = "http://a.test/"
 PAGE = b"<title>A</title><a href=x>x</a>" + b" " * 400
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 FETCHED_AT = 1_700_000_000_123
+PDFS = "paths that end in .pdf are skipped"
 ROBOTS = b"User-agent: *\nDisallow: /private\n"
 
 
@@ -38,24 +41,22 @@ class Filled:
     catalog: SqliteCatalog
     upkeep: SqliteUpkeep
     crawl: Crawl
-
-    @property
-    def archive(self) -> Path:
-        return self.folder / "warc"
+    archive: FolderArchive
 
     def only_archive_file(self) -> Path:
-        (found,) = self.archive.glob("*.warc.gz")
-        return found
+        (found,) = self.archive.files()
+        return self.folder / "warc" / found
 
 
-def fill(folder: Path) -> Filled:
+def fill(folder: Path, opened: Callable[[Path, Clock], FolderArchive] = FolderArchive) -> Filled:
     """Seed visited, x visited, gone 404, moved redirected to x, formula visited, later queued for a retry."""
-    database = Database(folder)
+    database = SqliteDatabase(folder)
     catalog, upkeep = SqliteCatalog(database), SqliteUpkeep(database)
     crawl = catalog.create_crawl([SEED], crawl_settings(), "mark")
     catalog.add_seeds(crawl.id, [child(crawl.id, SEED, None, 0)])
     catalog.seeded(crawl.id)
-    frontier, writer = SqliteFrontier(Database(folder)), ArchiveWriter(folder / "warc", "0" * 16, SystemClock())
+    archive = opened(folder / "warc", SystemClock())
+    frontier, writer = SqliteFrontier(SqliteDatabase(folder)), archive.writer("0" * 16)
     frontier.join(WorkerInfo("here", 1, "0"))
     frontier.lease({})
     (window,) = frontier.flush(Batch(1, new_queues=10, window=10)).windows
@@ -67,7 +68,7 @@ def fill(folder: Path) -> Filled:
     frontier.flush(_second(writer, crawl.id, _open_rows(catalog, crawl.id), window.queue))
     writer.close()
     frontier.leave()
-    return Filled(folder, catalog, upkeep, catalog.crawl(crawl.id))
+    return Filled(folder, catalog, upkeep, catalog.crawl(crawl.id), archive)
 
 
 def _second(writer: ArchiveWriter, crawl: int, rows: dict[str, Row], queue: int) -> Batch:
@@ -86,6 +87,11 @@ def _second(writer: ArchiveWriter, crawl: int, rows: dict[str, Row], queue: int)
         robots=[RobotsRecord("http://a.test", "a.test", "rules", 200, ROBOTS, 86_400_000, 0, "", FETCHED_AT)],
         tallies={(crawl, "requests"): 7, (crawl, "bytes"): 2000, (crawl, "retries"): 1},
         refusals={(crawl, "b.test", Refusal.SCOPE): 3, (crawl, "a.test", Refusal.EXTENSION): 2},
+        refused_rules={(crawl, Refusal.EXTENSION, PDFS): 2},
+        refused_links=[
+            RefusedLink(crawl, Refusal.EXTENSION, PDFS, "a.test", f"{SEED}a.pdf", rows["x"].id),
+            RefusedLink(crawl, Refusal.SCOPE, "", "b.test", "http://b.test/", rows["x"].id),
+        ],
         archive_files=list(writer.files.items()),
     )
 
@@ -113,6 +119,14 @@ def ended(
 def _open_rows(catalog: SqliteCatalog, crawl: int) -> dict[str, Row]:
     rows = catalog.urls(crawl, 0, 100, UrlFilter(states=(UrlState.QUEUED,)))
     return {row.url.removeprefix(SEED): Row(row.id, row.url, row.depth, row.kind, 0, 0, 0, row.raw_url) for row in rows}
+
+
+def need(filled: Filled, *names: str) -> None:
+    """What the seed needs, waiting for its turn."""
+    urls = [SEED + name for name in names]
+    parts = [(url, requisite_key(url)) for url in urls]
+    rows = [Child(filled.crawl.id, host_of(url), key, url, 0, -1, 1, url, kind=Kind.REQUISITE) for url, key in parts]
+    filled.catalog.add_seeds(filled.crawl.id, rows)
 
 
 def child(crawl: int, url: str, parent: int | None, depth: int) -> Child:

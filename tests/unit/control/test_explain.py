@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from nephila.control.explain import Explanation, explain, robots_verdict, rule_verdicts
+from nephila.control.explain import Explanation, explain, robots_verdict, rule_verdicts, verdict_of
 from nephila.frontier.operators import BlockKind, BlockRule, HostRule, Rulings
 from nephila.frontier.store import RobotsRecord
-from nephila.models import CrawlState, Refusal
+from nephila.models import CrawlState, Refusal, UrlState
+from nephila.policy.dispatch import terms_of
 from nephila.profiles import crawl_settings
 from nephila.urls.admission import Admission
 from tests.unit.control.filled import SEED, Filled
@@ -36,6 +37,24 @@ def explained(filled: Filled, url: str, rulings: Rulings = Rulings()) -> Explana
 )
 def test_verdict(filled: Filled, name: str, verdict: str) -> None:
     assert explained(filled, SEED + name).verdict.startswith(verdict)
+
+
+@pytest.mark.requirement("F-16", "F-23")
+def test_the_cap_on_open_urls_is_told(filled: Filled) -> None:
+    limits = filled.crawl.settings.limits.model_copy(update={"max_frontier": 5000})
+    filled.catalog.change_settings(filled.crawl.id, filled.crawl.settings.model_copy(update={"limits": limits}))
+    assert "no page seen so far" in explained(filled, SEED + "never").verdict, "nothing was refused yet"
+    full = replace(filled.catalog.crawl(filled.crawl.id), limited_by="max_frontier")
+    assert explain(filled.catalog, Rulings(), full, SEED + "never", AGENT).verdict == (
+        "Every rule admits it, but it is not part of this crawl: limits.max_frontier (5,000) URLs were open when links "
+        "were refused; it is taken in if a page links to it while fewer are."
+    )
+    row = replace(explained(filled, SEED + "gone").row, state=UrlState.EVICTED, depth=3)  # type: ignore[type-var]
+    judged = Admission(full.settings, full.seeds).judge(SEED + "gone", None, 0)
+    assert verdict_of(full, judged, row, None, None, None) == (
+        "It was evicted before it was fetched: limits.max_frontier (5,000) URLs were open, and it was among the least "
+        "important ones (depth 3)."
+    )
 
 
 def test_a_block_rule_is_named(filled: Filled) -> None:
@@ -110,11 +129,13 @@ def test_why_a_queued_url_waits(filled: Filled, state: CrawlState, reason: str, 
     assert words in explained(filled, SEED + "later").verdict
 
 
-def test_rules_are_asked_in_the_order_of_admission() -> None:
+def test_rules_are_asked_in_the_order_of_admission(filled: Filled) -> None:
     settings = crawl_settings("default", {"scope.max_depth": 1, "scope.exclude": ["*/no"]})
     judgement = Admission(settings, [SEED]).judge(SEED + "no", None, 5)
-    verdicts = rule_verdicts(judgement, 5, settings)
+    row = replace(explained(filled, SEED + "gone").row, depth=5)  # type: ignore[type-var]
+    verdicts = rule_verdicts(judgement, row, settings)
     assert judgement.refusal is Refusal.DEPTH
+    assert verdicts[3].detail == "deeper than 1"
     assert [verdict.passed for verdict in verdicts] == [True, True, True, False, *[None] * 5]
 
 
@@ -127,12 +148,12 @@ RECORD = RobotsRecord("http://a.test", "a.test", "rules", 200, b"User-agent: *\n
         (None, {}, None, "not been asked"),
         (None, {"robots.mode": "ignore"}, True, "ignores"),
         (RECORD, {}, False, "1000 s between requests"),
-        (replace(RECORD, access="allow_all", detail="status 404"), {}, True, "status 404"),
+        (replace(RECORD, access="allow_all", status=404, detail="status 404"), {}, True, "status 404"),
         (replace(RECORD, access="hold", detail="timed out"), {}, None, "timed out"),
     ],
 )
 def test_robots_verdict(
     record: RobotsRecord | None, overrides: dict[str, Any], allowed: bool | None, detail: str
 ) -> None:
-    found = robots_verdict(record, SEED, AGENT, crawl_settings("default", overrides))
+    found = robots_verdict(record, SEED, terms_of(CrawlState.RUNNING, "", crawl_settings("default", overrides), AGENT))
     assert found.allowed is allowed and detail in found.detail

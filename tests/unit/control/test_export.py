@@ -1,14 +1,25 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nephila.control import export
-from nephila.control.export import FIELDS, Format, iso_time, rows_of, safe_cell, whole_file, write_rows
+from nephila.control.export import (
+    FIELDS,
+    Format,
+    iso_time,
+    json_of,
+    record_of,
+    rows_of,
+    safe_cell,
+    whole_file,
+    write_rows,
+)
 from nephila.errors import UsageError
-from nephila.frontier.store import UrlFilter
+from nephila.frontier.records import UrlFilter
 from nephila.models import UrlState
 from tests.unit.control.filled import PAGE, SEED, Filled
 
@@ -39,6 +50,21 @@ def test_fields_of_a_page(filled: Filled) -> None:
     assert (second["discovered_from"], second["raw_url"]) == (first["id"], f"{SEED}x#top")
     assert (first["fetched_at"], first["latency_ms"]) == ("2023-11-14T22:13:20.123Z", 12.3)
     assert (first["status"], first["bytes"], first["retries"]) == (200, len(PAGE), 0)
+
+
+ODD = ["", "a", 'say "x" \\ y', "\x00\x1f\x7f\u2028\n\t", "\u00e9\U0001f577", "\ud800", "=1", "null"]
+
+
+@pytest.mark.parametrize("text", [None, *ODD])
+def test_a_json_line_is_what_json_writes(filled: Filled, text: str | None) -> None:
+    """Field by field, for every value that a field may have."""
+    texts = dict.fromkeys(("content_type", "raw_url", "title", "content_hash", "archive_file", "redirect_to"), text)
+    for row in rows_of(filled.catalog, filled.crawl.id, UrlFilter()):
+        for number in (None, 0, 7, 1_700_000_000_999):
+            numbers = dict.fromkeys(("status", "discovered_from", "bytes", "fetched_at", "archive_offset"), number)
+            for latency in (None, 0.0, 12.34, 1e-9, 1e20, 5):
+                odd = replace(row, **texts, **numbers, url=text or "", reason=text or "", latency_ms=latency)
+                assert json_of(odd) == json.dumps(record_of(odd), ensure_ascii=False)
 
 
 def test_nothing_is_a_valid_file_in_every_format(filled: Filled) -> None:

@@ -7,7 +7,8 @@ from typing import Any, cast
 import pytest
 
 from nephila.control import crawls
-from nephila.frontier.store import Batch, Catalog, Crawl, Flushed, Frontier
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.store import Batch, Crawl, Flushed, Frontier
 from nephila.models import CrawlState
 from nephila.profiles import LimitSettings
 from tests.e2e.harness import Place, run_here
@@ -83,9 +84,10 @@ def test_what_ends_or_is_over_keeps_its_limits(filled: Filled, state: CrawlState
         crawls.change_limits(filled.catalog, filled.catalog.crawl(filled.crawl.id), {"max_pages": 5})
 
 
-def test_max_urls_is_neither_set_nor_removed(filled: Filled) -> None:
-    with pytest.raises(crawls.Conflict, match="max_urls"):
-        crawls.change_limits(filled.catalog, filled.crawl, {"max_urls": 5})
+@pytest.mark.parametrize("limit", ["max_urls", "max_frontier"])
+def test_limits_for_life_are_neither_set_nor_removed(filled: Filled, limit: str) -> None:
+    with pytest.raises(crawls.Conflict, match=limit):
+        crawls.change_limits(filled.catalog, filled.crawl, {limit: 5})
 
 
 def test_only_what_is_given_changes(filled: Filled) -> None:

@@ -19,7 +19,10 @@ from nephila.control.progress import (
     rate_of,
     sampled,
 )
-from nephila.frontier.store import QueueRow
+from nephila.frontier.records import QueueRow
+from nephila.frontier.sqlite import SqliteDatabase, SqliteFrontier
+from nephila.frontier.store import Batch, WorkerInfo
+from nephila.models import CrawlState, Tally
 from nephila.profiles import crawl_settings
 from tests.unit.control.filled import Filled
 
@@ -39,7 +42,7 @@ def queue(host: str, open: int, delay_ms: int = 0, due_in_ms: int | None = 0) ->
         ([Sample(500, 0), Sample(1500, 50), Sample(2500, 60)], 30.0),
     ],
 )
-def test_rate_is_what_ended_between_first_and_last(samples: list[Sample], rate: float | None) -> None:
+def test_rate_is_of_requests_between_first_and_last(samples: list[Sample], rate: float | None) -> None:
     assert rate_of(samples) == rate
 
 
@@ -94,6 +97,7 @@ def test_first_allowed_only_where_all_rest() -> None:
 def test_errors_are_states_that_say_it_and_reasons_of_the_others() -> None:
     counts = {"not_found": 3, "failed": 9, "reason:timeout": 7, "reason:robots": 5, "reason:host_dead": 2}
     assert errors_of(counts) == [("timeout", 7), ("not_found", 3), ("host_dead", 2)]
+    assert errors_of({"http_error": 5, "reason:http_5xx": 3}) == [("http_5xx", 3), ("http_error", 2)], "status 304, say"
 
 
 def test_snapshot_of_a_store(filled: Filled, clock: VirtualClock) -> None:
@@ -105,9 +109,36 @@ def test_snapshot_of_a_store(filled: Filled, clock: VirtualClock) -> None:
     clock.advance(1000)
     assert progress.snapshot("why").waiting == "why"
     assert progress.snapshot().rate == 0.0
+    filled.catalog.steer(filled.crawl.id, CrawlState.ENDING, "limit_time")
+    frontier = SqliteFrontier(SqliteDatabase(filled.folder))
+    frontier.join(WorkerInfo("here", 1, "0"))
+    frontier.lease({})
+    frontier.flush(Batch(1, new_queues=10, window=10))
+    after = progress.snapshot()
+    assert (after.ended, after.rate) == (6, 0.0), "a row that ends without a request is no speed"
     shown = first.as_json(final=True)
     assert shown["final"] and shown["states"] == {"visited": 3, "redirected": 1, "not_found": 1}
     assert shown["errors"] == {"not_found": 1}
+
+
+def test_the_rate_is_that_of_answers_and_none_while_paused(filled: Filled, clock: VirtualClock) -> None:
+    """A host that refuses every connection is asked quickly, but that is no speed; nor is what was before a pause."""
+    progress, crawl = Progress(filled.catalog, filled.crawl.id, clock), filled.crawl.id
+    frontier = SqliteFrontier(SqliteDatabase(filled.folder))
+    frontier.join(WorkerInfo("here", 1, "0"))
+    frontier.lease({})
+    progress.snapshot()
+
+    def after(seq: int, requests: int, answered: int) -> float | None:
+        frontier.flush(Batch(seq, tallies={(crawl, Tally.REQUESTS): requests, (crawl, Tally.ANSWERED): answered}))
+        clock.advance(1000)
+        return progress.snapshot().rate
+
+    assert after(1, 174, 5) == 5.0
+    filled.catalog.steer(crawl, CrawlState.PAUSED, "")
+    assert after(2, 0, 0) is None and after(3, 0, 0) is None
+    filled.catalog.steer(crawl, CrawlState.RUNNING, "")
+    assert after(4, 3, 3) == 3.0, "since it goes on"
 
 
 def test_a_costly_look_at_the_queues_is_repeated_later(filled: Filled, clock: VirtualClock) -> None:

@@ -5,9 +5,10 @@ import pytest
 from nephila.clock import VirtualClock
 from nephila.control.crew import DUTY_MS, POLL_SECONDS, Crew
 from nephila.control.progress import Snapshot
-from nephila.control.run import End, Run
-from nephila.errors import DiskFull, StoreUnavailable
+from nephila.control.run import CrawlRun, End
+from nephila.errors import DiskFull, StoreUnavailable, UsageError
 from nephila.models import CrawlState
+from nephila.supervision import REST_MS_MAX
 from tests.unit.control.filled import Filled
 
 
@@ -59,7 +60,7 @@ class Loop:
         self.workers, self.duties = Workers(), Duties(clock)
         self.shown: list[Snapshot] = []
         self.crew = Crew(self.workers, self.duties, clock)  # type: ignore[arg-type]
-        self.run = Run(filled.crawl.id, filled.catalog, self.crew, clock)
+        self.run = CrawlRun(filled.crawl.id, filled.catalog, self.crew, clock)
 
     def sleep(self, seconds: float) -> None:
         self.clock.advance(seconds * 1000)
@@ -104,6 +105,26 @@ def test_draining_is_bounded(filled: Filled, clock: VirtualClock) -> None:
     loop.run.interrupt(lambda: 1, loop.sleep)
     loop.run.close()
     assert loop.workers.calls == ["stop", "close"]
+
+
+def test_a_fault_of_ours_ends_nothing_and_is_told(clock: VirtualClock) -> None:
+    """EMFILE, or whatever we did not think of: the crew rests, longer each time, and goes on when it is over."""
+    duties = Duties(clock)
+    crew = Crew(Workers(), duties, clock)  # type: ignore[arg-type]
+    duties.error = OSError(24, "Too many open files")
+    for _ in range(100):
+        assert not crew.step()
+        clock.advance(100)
+    assert duties.done == [0.0, 1000.0, 3000.0, 7000.0]
+    assert crew.trouble == "a fault of ours: OSError(24, 'Too many open files')"
+    duties.error = None
+    clock.advance(REST_MS_MAX)
+    crew.step()
+    assert crew.trouble == ""
+    duties.error = UsageError("the workers cannot start")
+    clock.advance(DUTY_MS)
+    with pytest.raises(UsageError):
+        crew.step()
 
 
 def test_ends_when_somebody_else_pauses_the_crawl(filled: Filled, clock: VirtualClock) -> None:

@@ -1,18 +1,26 @@
+from pathlib import Path
+
 import pytest
 
-from nephila.archive.writer import ArchiveWriter, Exchange
-from nephila.clock import SystemClock
-from nephila.control.verify import Report, verify
-from tests.unit.control.filled import FETCHED_AT, HEAD, PAGE, Filled
+from nephila.archive.archive import Exchange
+from nephila.archive.verify import check_file
+from nephila.control.verify import Report, archived_rows, verify
+from tests.contract.archives import OPENED
+from tests.unit.control.filled import FETCHED_AT, HEAD, PAGE, Filled, fill
+
+
+@pytest.fixture(params=OPENED)
+def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Filled:
+    return fill(tmp_path / "data", OPENED[request.param])
 
 
 def verified(filled: Filled) -> Report:
-    return verify(filled.catalog, filled.archive, lambda what, done: None)
+    return verify(filled.catalog, filled.archive, lambda what: None)
 
 
 def extra_record(filled: Filled) -> None:
     """As a worker leaves it that died between archive and commit."""
-    writer = ArchiveWriter(filled.archive, "f" * 16, SystemClock())
+    writer = filled.archive.writer("f" * 16)
     writer.append(Exchange("http://a.test/lost", FETCHED_AT, None, "http/1.1", b"", HEAD, PAGE))
     writer.close()
 
@@ -28,13 +36,37 @@ def test_everything_holds(filled: Filled) -> None:
 def test_a_flipped_byte_breaks_its_rows(filled: Filled) -> None:
     file = filled.only_archive_file()
     data = bytearray(file.read_bytes())
-    rows = list(filled.catalog.archived(0, 10))
-    offset, length = rows[0][3], rows[0][4]
-    data[offset + length // 2] ^= 0xFF
+    (row, *_) = archived_rows(filled.catalog, file.name)
+    data[row.offset + row.length // 2] ^= 0xFF
     file.write_bytes(data)
     report = verified(filled)
     assert not report.ok
-    assert any(problem.startswith(f"URL {rows[0][1]}: archive {file.name}") for problem in report.problems)
+    assert any(problem.startswith(f"URL {row.url_id}: archive {file.name}") for problem in report.problems)
+
+
+def test_damage_in_any_record_is_broken_and_named_by_file_and_offset(filled: Filled) -> None:
+    file = filled.only_archive_file()
+    data = file.read_bytes()
+    checks = list(check_file(filled.archive, file.name))
+    assert {check.type for check in checks} == {"warcinfo", "response", "revisit", "request"}
+    for check in checks:
+        at = check.offset + check.length // 2
+        file.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
+        report = verified(filled)
+        assert f"archive {file.name} at {check.offset}: " in report.problems[0]
+        assert report.broken == 1 or check.type == "response"  # whose revisits have no body now
+
+
+def test_a_file_that_ends_too_soon_is_broken(filled: Filled) -> None:
+    """By its last request: no row names it."""
+    file = filled.only_archive_file()
+    last = list(check_file(filled.archive, file.name))[-1]
+    assert last.type == "request"
+    file.write_bytes(file.read_bytes()[: last.offset])
+    report = verified(filled)
+    assert report.problems == [
+        f"archive {file.name} at {last.offset}: the file ends here, {last.length} bytes too soon"
+    ]
 
 
 def test_a_missing_file_breaks_every_row(filled: Filled) -> None:

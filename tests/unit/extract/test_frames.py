@@ -5,10 +5,10 @@ import pickle
 import pytest
 
 from nephila.extract import frames
-from nephila.extract.frames import Telling, Told, frame_of, job_frames, take_frames
-from nephila.extract.page import PageReading
+from nephila.extract.frames import LinkDecoder, LinkEncoder, frame_of, job_frames, take_frames
+from nephila.extract.reader import PageReading
 from nephila.models import Refusal
-from nephila.urls.admission import Found
+from nephila.urls.admission import Example, Found
 from nephila.urls.identity import url_key
 
 
@@ -18,12 +18,14 @@ def link(name: str, raw: str = "") -> Found:
 
 
 def reading(*links: Found) -> PageReading:
-    refused = {("b.example", Refusal.SCOPE): 2}
-    return PageReading("utf-8", "T", {"language": "en"}, list(links), refused, ["https://b.example/"], True)
+    refused = {("b.example", Refusal.SCOPE, ""): 2}
+    found = PageReading("utf-8", "T", {"language": "en"}, list(links), refused, ["https://b.example/"], True)
+    found.examples = [Example("b.example", Refusal.SCOPE, "", "https://b.example/")]
+    return found
 
 
-def trip(telling: Telling, told: Told, sent: PageReading) -> PageReading:
-    return told.unpacked(pickle.loads(pickle.dumps(telling.packed(sent))))
+def trip(encoder: LinkEncoder, decoder: LinkDecoder, sent: PageReading) -> PageReading:
+    return decoder.unpacked(pickle.loads(pickle.dumps(encoder.packed(sent))))
 
 
 A, B, C = link("a"), link("b"), link("c")
@@ -33,32 +35,32 @@ A, B, C = link("a"), link("b"), link("c")
     "pages", [[()], [(A, B)], [(A, B), (B, A)], [(A,), (), (C, A, B), (A, B, C)], [(A,), (link("a", "./a"),), (A,)]]
 )
 def test_readings_survive_the_trip(pages: list[tuple[Found, ...]]) -> None:
-    telling, told = Telling(), Told()
+    encoder, decoder = LinkEncoder(), LinkDecoder()
     for links in pages:
-        assert trip(telling, told, reading(*links)) == reading(*links)
+        assert trip(encoder, decoder, reading(*links)) == reading(*links)
 
 
 def test_a_link_is_told_in_full_once() -> None:
-    telling = Telling()
-    first, again = (len(pickle.dumps(telling.packed(reading(A, B)))) for _ in range(2))
+    encoder = LinkEncoder()
+    first, again = (len(pickle.dumps(encoder.packed(reading(A, B)))) for _ in range(2))
     assert first - again > len(A.url) + len(B.url)
 
 
 def test_when_it_is_full_both_sides_forget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "LINKS_CACHED", 5)
-    telling, told = Telling(), Told()
+    encoder, decoder = LinkEncoder(), LinkDecoder()
     for number in range(40):
         page = reading(*(link(str(n)) for n in range(number % 9)))  # also more links than are remembered
-        assert trip(telling, told, page) == page
-        assert len(told._links) <= 8
+        assert trip(encoder, decoder, page) == page
+        assert len(decoder._links) <= 8
 
 
 def test_what_may_not_have_arrived_is_told_again() -> None:
-    telling, told = Telling(), Told()
-    telling.packed(reading(A))  # and lost
-    telling.forget()
-    assert trip(telling, told, reading(A, B)) == reading(A, B)
-    assert trip(telling, told, reading(B)) == reading(B)
+    encoder, decoder = LinkEncoder(), LinkDecoder()
+    encoder.packed(reading(A))  # and lost
+    encoder.forget()
+    assert trip(encoder, decoder, reading(A, B)) == reading(A, B)
+    assert trip(encoder, decoder, reading(B)) == reading(B)
 
 
 def test_frames_come_in_any_pieces() -> None:

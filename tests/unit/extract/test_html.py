@@ -43,7 +43,8 @@ def page_of(html: str) -> HtmlPage:
         ("<noscript><a href=x></a></noscript>", [("x", False)]),
         ("<head><noscript><img src=i></noscript><link rel=next href=x>", [("x", False)]),
         ("<p title='<a href=x>'>", []),
-        ("<svg><a href=x></a><a xlink:href=y></a><use href=z /></svg>", [("x", False)]),
+        ("<svg><a href=x></a><a xlink:href=y></a><use href=z /></svg>", [("x", False), ("y", False)]),
+        ("<svg><a xlink:href=x rel=nofollow>", [("x", True)]),
         (
             "<a href=1></a><p><a href=2></a><iframe src=3></iframe></p><area href=4><a href=5>",
             [(n, False) for n in "12345"],
@@ -64,6 +65,10 @@ def test_links(html: str, links: list[tuple[str, bool]]) -> None:
         ("<title></title>", {"title": None}),
         ("<svg><g><title>drawing</title></g></svg>", {"title": None}),
         ("<svg><title>drawing</title></svg><title>page</title>", {"title": "page"}),
+        ("<svg><title/></svg><title>page</title>", {"title": "page"}),
+        ("<svg><desc><title>HTML</title></desc></svg>", {"title": "HTML"}),
+        ("<svg><base href=/no/></base></svg><base href=/b/>", {"base": "https://a.example/b/"}),
+        ("<svg><html lang=no></html></svg>", {"language": None}),
         ("<title>" + "ab " * 2000, {"title": ("ab " * 2000)[:TITLE_CHARS_MAX]}),
         ("<html lang=de>", {"language": "de"}),
         ("<html xml:lang=de>", {"language": "de"}),
@@ -139,6 +144,26 @@ def test_links_are_bounded() -> None:
 def test_charsets(body: bytes, header: str | None, charset: str, title: str) -> None:
     page = extract_html(body, URL, header)
     assert (page.charset, page.title) == (charset, title)
+
+
+@pytest.mark.requirement("N-01", "W-12")
+def test_queries_are_sent_in_the_encoding_of_the_page() -> None:
+    html = (
+        "<base href='/é?é'><link rel=canonical href='?c=é'><meta http-equiv=refresh content='0;url=?r=é'>"
+        "<a href='/é?q=при&amp;e=&eacute;#é'><iframe src='?f=я'></iframe><svg><a xlink:href='?s=я'></svg><area href=я>"
+    )
+    page = extract_html(html.replace("é", "&eacute;").encode("cp1251"), URL, "windows-1251")
+    sent = "%26%23233%3B"
+    expected = [f"?c={sent}", f"?r={sent}", f"/é?q=%EF%F0%E8&e={sent}#é", "?f=%FF", "?s=%FF", "я"]
+    assert [href for href, _ in page.links] == expected
+    assert (page.canonical, page.refresh) == (f"?c={sent}", f"?r={sent}")
+    assert page.base == f"https://a.example/%C3%A9?{sent}"
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16le"])
+def test_queries_of_unicode_pages_are_sent_in_utf_8(charset: str) -> None:
+    page = extract_html("<a href='?q=é'>".encode(charset), URL, charset)
+    assert page.links == [("?q=é", False)]
 
 
 TAG = st.sampled_from(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nephila.extract.page import PageJob, PageReading, is_html, read_page
+from nephila.extract.page import PageJob, is_html, read_page
+from nephila.extract.reader import PageReading
 from nephila.models import Refusal
 from nephila.profiles import crawl_settings
 from nephila.urls.admission import Admission
@@ -14,8 +15,8 @@ BODY = b"""<html lang=en><title>T</title><meta name=robots content="noarchive"><
 <a href=x#f>x</a>"""
 
 
-def read(body: bytes, obey: bool = True, expand: bool = True, tags: tuple[str, ...] = ()) -> PageReading:
-    return read_page(PageJob(body, URL, "text/html", 1, expand, tags), ADMISSION, obey_robots_meta=obey)
+def read(body: bytes, obey: bool = True, tags: tuple[str, ...] = ()) -> PageReading:
+    return read_page(PageJob(body, URL, "text/html", 1, tags), ADMISSION, obey_robots_meta=obey)
 
 
 @pytest.mark.requirement("R-02")
@@ -23,9 +24,9 @@ def test_reading() -> None:
     reading = read(BODY)
     assert [found.url for found in reading.found] == ["https://a.example/c", URL + "x"]
     assert reading.refused == {
-        ("a.example", Refusal.NOFOLLOW): 1,
-        ("b.example", Refusal.SCOPE): 1,
-        ("", Refusal.SCHEME): 1,
+        ("a.example", Refusal.NOFOLLOW, ""): 1,
+        ("b.example", Refusal.SCOPE, ""): 1,
+        ("", Refusal.SCHEME, ""): 1,
     }
     assert "https://b.example/" in reading.refused_urls
     assert (reading.charset, reading.title) == ("cp1252", "T")
@@ -54,11 +55,6 @@ def test_nofollow_of_the_page(meta: bytes, tags: tuple[str, ...], obey: bool, ad
     reading = read(b"<meta name=robots content=" + meta + b"><a href=x>", obey, tags=tags)
     assert len(reading.found) == admitted
     assert "robots" in reading.facts
-
-
-def test_no_links_where_none_are_wanted() -> None:
-    reading = read(BODY, expand=False)
-    assert (reading.title, reading.found, reading.refused) == ("T", [], {})
 
 
 @pytest.mark.requirement("R-03")

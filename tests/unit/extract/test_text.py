@@ -7,6 +7,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from nephila.extract.text import TEXT_CHARS_MAX, text_of, visible_text
 from nephila.search.words import words
+from tests.patience import PATIENCE_SECONDS
 
 HTML = "text/html"
 
@@ -42,6 +43,18 @@ HTML = "text/html"
         ("&nbsp;a&nbsp;b", "a b"),
         ("&#0;&#xd800;x", "\ufffd\ufffdx"),
         ("</p></>x</ y>z", "xz"),
+        ("<svg><title/></svg>x", "x"),
+        ("<svg><style/><script/><text>drawn</text></svg>x", "drawn\nx"),
+        ("<svg><title>tip</title><style>no{}</style><script>no()</script></svg>x", "x"),
+        ("<svg><text><![CDATA[a < b &amp; c]]></text></svg><![CDATA[no]]>x", "a < b &amp; c\nx"),
+        ("<svg><foreignObject><style>no</style><p>yes</p></foreignObject></svg>x", "yes\nx"),
+        ("<svg><p>out<style>no</style>x", "out\nx"),
+        ("<div><svg></div><style>no</style>x", "x"),
+        ("<math><mi>a</mi><mo>=</mo><style/></math>x", "a\n=\nx"),
+        ("<template><!-- </template> -->no<script>'</template>'</script></template>x", "x"),
+        ("<template><svg><title/></svg>no</template>x", "x"),
+        ("<div><template shadowrootmode=open>shown<template>no</template></template></div>x", "shown\nx"),
+        ("&#128;&#x1;&#xfffe;", "€\x01\ufffe"),
     ],
 )
 def test_the_text_of(html: str, expected: str) -> None:
@@ -82,12 +95,17 @@ HOSTILE = {
     "entities": "&not" * 300_000,
     "ampersands": "&" * 1_000_000,
     "attributes": "<a " + "b " * 500_000 + ">x",
+    "drawings": "<svg><title/></svg>" * 100_000,
+    "drawings, nested": "<svg><g>" * 200_000,
+    "drawings, open": "<div><svg></div>" * 100_000,
+    "drawings, ends": "<svg><g>" * 20_000 + "</x></div>" * 100_000,
+    "CDATA": "<svg>" + "<![CDATA[" * 300_000,
     "misnested": "<b><p></b>" * 100_000,
     "words": "word " * 500_000,
 }
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(PATIENCE_SECONDS)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_takes_no_long_time(name: str) -> None:
     """Linear: a quadratic one would take hours here."""
@@ -112,7 +130,17 @@ def wrapped(content: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.lists(content, max_size=3),
     )
     dropped = st.sampled_from(["<script>if (a<b) no()</script>", "<style>no</style>", "<template><p>no</p></template>"])
-    return inline | block | dropped
+    inner = st.sampled_from(
+        [
+            "<svg><title/><text>drawn</text></svg>",
+            "<svg><style/><script/></svg>",
+            "<svg><text><![CDATA[a &amp; <b]]></text></svg>",
+            "<svg><foreignObject><p>in it</p></foreignObject></svg>",
+            "<math><mi>x</mi></math>",
+            "<template><!-- </template> -->no</template>",
+        ]
+    )
+    return inline | block | dropped | inner
 
 
 @given(st.recursive(LEAF, wrapped, max_leaves=12))

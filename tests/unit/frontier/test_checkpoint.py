@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import nephila.frontier.sqlite.upkeep as upkeep
-from nephila.frontier.sqlite import Database, SqliteUpkeep
+from nephila.frontier.sqlite import SqliteDatabase, SqliteUpkeep
 
 
-def grown(database: Database) -> None:
+def grown(database: SqliteDatabase) -> None:
     with database.write() as db:
         db.executemany(
             "INSERT INTO refusals VALUES (1, ?, 'scope', 1)", [(f"host {number}",) for number in range(2000)]
@@ -16,7 +16,7 @@ def grown(database: Database) -> None:
 
 
 def test_a_short_log_is_left_alone(tmp_path: Path) -> None:
-    database = Database(tmp_path)
+    database = SqliteDatabase(tmp_path)
     grown(database)
     assert SqliteUpkeep(database).checkpoint() == 0
     database.close()
@@ -24,7 +24,7 @@ def test_a_short_log_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_long_log_is_folded_and_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upkeep, "CHECKPOINT_PAGES", 10)
-    writer, folder = Database(tmp_path), Database(tmp_path)
+    writer, folder = SqliteDatabase(tmp_path), SqliteDatabase(tmp_path)
     grown(writer)
     assert SqliteUpkeep(folder).checkpoint() >= 10
     size = (tmp_path / "nephila.db-wal").stat().st_size
@@ -38,7 +38,7 @@ def test_a_long_log_is_folded_and_begins_anew(tmp_path: Path, monkeypatch: pytes
 def test_a_reader_of_old_pages_does_not_hold_the_writers_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upkeep, "CHECKPOINT_PAGES", 10)
     monkeypatch.setattr(upkeep, "RESTART_WAIT_MS", 1)
-    reader, writer = Database(tmp_path), Database(tmp_path)
+    reader, writer = SqliteDatabase(tmp_path), SqliteDatabase(tmp_path)
     reader.db.execute("BEGIN; SELECT count(*) FROM refusals").fetchall()
     grown(writer)
     SqliteUpkeep(writer).checkpoint()  # waits RESTART_WAIT_MS for the reader, not BUSY_TIMEOUT_MS

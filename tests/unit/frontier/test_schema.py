@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 import nephila.frontier.sqlite.connection as connection
-from nephila.errors import DiskFull, StoreUnavailable, StoreVersionError, UsageError
-from nephila.frontier.sqlite import Database
+from nephila.errors import DiskFull, StoreBusy, StoreDamaged, StoreUnavailable, StoreVersionError, UsageError
+from nephila.frontier.sqlite import SqliteDatabase
 from nephila.frontier.statements import migrations
 from nephila.models import PARTITIONS
 
@@ -17,7 +17,7 @@ STEPS = migrations("sqlite")
 
 
 def schema(folder: Path) -> list[tuple[str, ...]]:
-    database = Database(folder)
+    database = SqliteDatabase(folder)
     try:
         return database.read("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
     finally:
@@ -28,7 +28,7 @@ def written_by(folder: Path, version: int) -> None:
     """A store as the version with so many migrations left it."""
     known, connection.migrations = connection.migrations, lambda database: STEPS[:version]
     try:
-        Database(folder).close()
+        SqliteDatabase(folder).close()
     finally:
         connection.migrations = known
 
@@ -56,16 +56,22 @@ def test_an_upgrade_from_the_first_schema_keeps_the_data(tmp_path: Path) -> None
         table: first.execute(f"SELECT * FROM {table}").fetchall() for table in ("crawls", "workers", "queues", "urls")
     }
     first.close()
-    database = Database(tmp_path)
+    database = SqliteDatabase(tmp_path)
     assert database.version == len(STEPS)
     for table, rows in tables.items():
         assert [row[: len(rows[0])] for row in database.read(f"SELECT * FROM {table}")] == rows
     assert database.read("SELECT pages, rss_bytes FROM workers") == [(0, 0)]
+    assert database.read("SELECT crawl, number, ended, urls FROM changes") == [(1, 1, 0, "[1]")], "can be followed"
+    assert database.read("SELECT crawl, name, n FROM tallies ORDER BY name") == [
+        (1, "depth:0", 1),
+        (1, "depth_max", 0),
+        (1, "hosts", 1),
+    ]
     database.close()
 
 
 def test_a_fresh_store_has_every_partition_and_its_version(tmp_path: Path) -> None:
-    database = Database(tmp_path)
+    database = SqliteDatabase(tmp_path)
     assert database.read("SELECT count(*) FROM partitions WHERE owner IS NULL") == [(PARTITIONS,)]
     assert database.read("PRAGMA user_version") == [(len(STEPS),)]
     assert database.read("PRAGMA journal_mode") == [("wal",)]
@@ -78,11 +84,11 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    database = Database(tmp_path)
+    database = SqliteDatabase(tmp_path)
     database.db.execute("PRAGMA user_version = 999").fetchall()
     database.close()
     with pytest.raises(StoreVersionError, match=r"written by a newer Nephila .*: update Nephila"):
-        Database(tmp_path)
+        SqliteDatabase(tmp_path)
 
 
 def foreign_text(path: Path) -> None:
@@ -107,14 +113,14 @@ def test_a_foreign_file_is_refused_and_left_as_it_was(tmp_path: Path, make: Call
     make(path)
     before = path.read_bytes()
     with pytest.raises(UsageError, match=r"^[^\n]*is no Nephila store: [^\n]*$"):
-        Database(tmp_path)
+        SqliteDatabase(tmp_path)
     assert path.read_bytes() == before
 
 
 def test_a_folder_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is no folder"):
-        Database(tmp_path / "file" / "data")
+        SqliteDatabase(tmp_path / "file" / "data")
 
 
 def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,12 +131,12 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(os, "open", refused)
     with pytest.raises(UsageError, match=r"cannot write in .*: check who owns it"):
-        Database(tmp_path)
+        SqliteDatabase(tmp_path)
 
 
 def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no crawl data in"):
-        Database(tmp_path / "none", create=False)
+        SqliteDatabase(tmp_path / "none", create=False)
     assert not (tmp_path / "none").exists()
 
 
@@ -140,15 +146,16 @@ def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> Non
         (apsw.FullError("full"), DiskFull),
         (OSError(28, "No space left on device"), DiskFull),
         (apsw.ReadOnlyError("read only"), UsageError),
-        (apsw.NotADBError("no"), UsageError),
-        (apsw.BusyError("busy"), StoreUnavailable),
+        (apsw.NotADBError("no"), StoreDamaged),
+        (apsw.CorruptError("malformed"), StoreDamaged),
+        (apsw.BusyError("busy"), StoreBusy),
         (apsw.IOError("bad sector"), StoreUnavailable),
     ],
 )
 def test_faults_of_the_database_are_said_in_our_words(
     tmp_path: Path, fault: Exception, expected: type[Exception]
 ) -> None:
-    database = Database(tmp_path)
+    database = SqliteDatabase(tmp_path)
     with pytest.raises(expected) as said, database.write():
         raise fault
     assert "\n" not in str(said.value)
@@ -158,8 +165,9 @@ def test_faults_of_the_database_are_said_in_our_words(
     database.close()
 
 
+@pytest.mark.requirement("K24")
 def test_a_session_is_alive_as_long_as_its_lock(tmp_path: Path) -> None:
-    database, other = Database(tmp_path), Database(tmp_path)
+    database, other = SqliteDatabase(tmp_path), SqliteDatabase(tmp_path)
     assert not other.session_alive("s")
     fd = database.lock_session("s")
     assert other.session_alive("s")

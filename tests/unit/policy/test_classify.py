@@ -1,7 +1,7 @@
 import pytest
 
 from nephila.models import Reason, UrlState
-from nephila.policy.classify import Verdict, classify_error, classify_http
+from nephila.policy.classify import Verdict, accepts, classify_error, classify_http
 
 TRANSPORT_RETRYABLE = (
     Reason.DNS,
@@ -73,3 +73,21 @@ def test_every_error_ends_as_failed(reason: Reason) -> None:
 )
 def test_only_what_the_host_did_counts_against_it(reason: Reason, host_error: bool) -> None:
     assert classify_error(reason).host_error is host_error
+
+
+@pytest.mark.requirement("K32")
+@pytest.mark.parametrize(
+    ("accept", "content_type", "accepted"),
+    [
+        ((), "image/png", True),
+        (("text/html",), None, True),
+        (("text/html",), "", True),
+        (("text/html",), "Text/HTML; charset=utf-8", True),
+        (("text/html",), "text/plain", False),
+        (("text/*",), "text/plain", True),
+        (("text/*",), "image/png", False),
+        (("*/*",), "image/png", True),
+    ],
+)
+def test_accepted_content_types(accept: tuple[str, ...], content_type: str | None, accepted: bool) -> None:
+    assert accepts(accept, content_type) is accepted

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,8 @@ from nephila.policy.politeness import (
     on_failure,
     on_success,
 )
-from nephila.profiles import HostSettings, PoliteSettings, RetrySettings, crawl_settings
+from nephila.policy.retry import next_try
+from nephila.profiles import CrawlSettings, HostSettings, PoliteSettings, RetrySettings, crawl_settings
 
 NOW_MS = 1_700_000_000_000
 MINUTE_MS = 60_000
@@ -66,7 +67,7 @@ def test_the_floor_can_be_set() -> None:
     assert delay_ms(Pace(), crawl_settings("smallweb", {"polite.floor_ms": 30_000}).polite) == 30_000
 
 
-@pytest.mark.requirement("P-08", "P-11")
+@pytest.mark.requirement("P-08", "P-11", "K06")
 @pytest.mark.parametrize(
     ("profile", "ms"),
     [("default", 1000), ("strict", 40), ("graph", 1000), ("smallweb", 10_000), ("broad", 250), ("jobs", 1000)],
@@ -85,6 +86,14 @@ def test_adaptive_is_five_latencies_from_a_quarter_to_thirty_seconds(latency_ms:
 
 
 @pytest.mark.requirement("P-10")
+def test_a_copy_has_every_field_and_changes_alone() -> None:
+    pace = Pace(*range(1, len(fields(Pace)) + 1))
+    copy = pace.copy()
+    assert copy == pace
+    copy.errors = 99
+    assert pace.errors == 3
+
+
 def test_latency_is_a_moving_average() -> None:
     pace = Pace()
     on_success(pace, 100.0)
@@ -110,7 +119,7 @@ def test_jitter(floor: int, jitter: int, random: float, ms: float) -> None:
     assert gap_ms(Pace(), PoliteSettings(floor_ms=floor, jitter_ms=jitter, adaptive=False), random) == ms
 
 
-@pytest.mark.requirement("R-16")
+@pytest.mark.requirement("R-16", "K12")
 @pytest.mark.parametrize(
     ("floor", "delays"),
     [
@@ -139,6 +148,7 @@ def test_a_fast_answer_does_not_undo_a_slowdown() -> None:
     assert delay_ms(pace, BROAD.polite) > 0.95 * before
 
 
+@pytest.mark.requirement("K12")
 def test_successes_undo_a_slowdown_at_last() -> None:
     pace = Pace(slowdown=2.0)
     taken = 0
@@ -156,7 +166,7 @@ def test_backoff_from_the_fifth_error_on_doubles_up_to_an_hour(verdict: Verdict)
     assert minutes == [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
-@pytest.mark.requirement("R-18")
+@pytest.mark.requirement("R-18", "K13")
 @pytest.mark.parametrize(("death_errors", "dies_at"), [(10, 10), (3, 3), (1, 1), (0, None)])
 def test_death(death_errors: int, dies_at: int | None) -> None:
     pace, host = Pace(), HostSettings(death_errors=death_errors)
@@ -173,7 +183,7 @@ def test_one_answer_breaks_the_row_of_errors() -> None:
     assert fail(pace, classify_http(500)) == (None, False)
 
 
-@pytest.mark.requirement("R-19")
+@pytest.mark.requirement("R-19", "K13")
 @pytest.mark.parametrize("confirmations", [0, 1, 3])
 def test_nxdomain_kills_when_confirmed(confirmations: int) -> None:
     pace, host = Pace(), HostSettings(nxdomain_confirmations=confirmations, death_errors=0)
@@ -194,8 +204,25 @@ def test_only_a_name_that_was_found_clears_nxdomain(between: Reason, nxdomain: i
     "verdict", [classify_http(403), classify_http(500), classify_error(Reason.TIMEOUT)], ids=lambda v: v.state
 )
 def test_cooldown_doubles_from_half_a_second_to_five(verdict: Verdict) -> None:
-    host = HostSettings(death_errors=0, cooldown_base_ms=500, cooldown_max_ms=5000, backoff_errors=1000)
-    assert rests(verdict, 6, host) == [500, 1000, 2000, 4000, 5000, 5000]
+    """In the profile as it is: no rest of a host that fails for ever is longer, so its run ends."""
+    assert rests(verdict, 12, STRICT.host) == [500, 1000, 2000, 4000, *[5000] * 8]
+
+
+@pytest.mark.requirement("K12")
+@pytest.mark.parametrize(("settings", "errors"), [(BROAD, 0), (STRICT, 20)])
+def test_rate_limits_that_do_not_count_never_kill_a_host(settings: CrawlSettings, errors: int) -> None:
+    pace = Pace()
+    for _ in range(20):
+        rest, dead = on_failure(pace, classify_http(429), settings.host, settings.polite, settings.retry, None, NOW_MS)
+        assert rest is not None and not dead
+    assert pace.errors == errors and pace.slowdown == SLOWDOWN_MAX
+
+
+@pytest.mark.requirement("R-09", "K11")
+def test_strict_honours_a_hint_of_thirty_seconds_at_most() -> None:
+    rest, _ = on_failure(Pace(), classify_http(429), STRICT.host, STRICT.polite, STRICT.retry, 100_000, NOW_MS)
+    assert rest == Rest(NOW_MS + 30_000, "retry_after")
+    assert next_try(STRICT.retry, 1, classify_http(429), 100_000, NOW_MS).at_ms == NOW_MS + 30_000
 
 
 @pytest.mark.requirement("P-13")
@@ -227,7 +254,7 @@ def test_strikes_are_bounded() -> None:
     assert (pace.strikes, pace.slowdown) == (32, SLOWDOWN_MAX)
 
 
-@pytest.mark.requirement("R-09")
+@pytest.mark.requirement("R-09", "K11")
 @pytest.mark.parametrize(
     ("status", "hint_ms", "rest"),
     [
@@ -308,7 +335,7 @@ paces = st.builds(
 politenesses = st.builds(PoliteSettings, floor_ms=st.integers(0, 10**6), adaptive=st.booleans())
 
 
-@pytest.mark.requirement("P-16")
+@pytest.mark.requirement("P-16", "K06")
 @given(paces, politenesses)
 def test_the_delay_is_the_first_reason_and_never_below_any_part(pace: Pace, polite: PoliteSettings) -> None:
     reasons = delay_reasons(pace, polite)

@@ -55,12 +55,13 @@ def test_no_header_breaks_the_parser(value: str) -> None:
     assert parsed is None or parsed >= 0
 
 
+@pytest.mark.requirement("K11")
 @pytest.mark.parametrize(("status", "ms"), [(429, 5000), (503, 5000), (500, None), (200, None), (301, None)])
 def test_only_429_and_503_give_a_hint(status: int, ms: int | None) -> None:
     assert retry_after_of(status, "5", NOW_MS) == ms
 
 
-@pytest.mark.requirement("R-21", "R-15")
+@pytest.mark.requirement("R-21", "R-15", "K15")
 @pytest.mark.parametrize(
     ("retry", "waits"),
     [
@@ -78,7 +79,7 @@ def test_backoff_does_not_overflow() -> None:
     assert backoff_ms(RetrySettings(factor=10.0), attempts=10_000) == 30_000
 
 
-@pytest.mark.requirement("R-07", "R-08", "R-11", "R-12", "R-13")
+@pytest.mark.requirement("R-07", "R-08", "R-11", "R-12", "R-13", "K15")
 @pytest.mark.parametrize("verdict", [classify_http(500), classify_http(408), classify_error(Reason.TIMEOUT)])
 def test_two_retries_are_three_attempts(verdict) -> None:
     retry = RetrySettings(max=2)
@@ -93,7 +94,7 @@ def test_what_is_final_is_not_tried_again(verdict) -> None:
     assert next_try(RetrySettings(), 1, verdict, None, NOW_MS).why == "final"
 
 
-@pytest.mark.requirement("R-09")
+@pytest.mark.requirement("R-09", "K11")
 @pytest.mark.parametrize(
     ("hint_ms", "wait_ms", "why"),
     [
@@ -109,6 +110,7 @@ def test_the_longer_of_backoff_and_hint_holds(hint_ms: int | None, wait_ms: int,
     assert (decision.at_ms - NOW_MS, decision.why) == (wait_ms, why)
 
 
+@pytest.mark.requirement("K12")
 def test_a_429_that_does_not_count_still_has_a_ceiling() -> None:
     retry = RetrySettings(max=1, rate_limit_counts=False, rate_limit_max=5)
     decisions = [next_try(retry, attempts, classify_http(429), None, NOW_MS, attempts - 1) for attempts in range(1, 6)]

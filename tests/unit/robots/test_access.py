@@ -32,12 +32,13 @@ ACCESS: list[tuple[str, int | None, RobotsAccess]] = [
 ]
 
 
+@pytest.mark.requirement("K16")
 @pytest.mark.parametrize(("status", "access"), [case[1:] for case in ACCESS], ids=[case[0] for case in ACCESS])
 def test_access_by_rfc_9309(status: int | None, access: RobotsAccess) -> None:
     assert access_of(status, RobotsOnError.RFC9309) is access
 
 
-@pytest.mark.requirement("RB-03")
+@pytest.mark.requirement("RB-03", "K16")
 @pytest.mark.parametrize("status", [None, 204, 302, 403, 404, 429, 500, 503])
 def test_on_error_allow_obeys_nothing_but_a_200(status: int | None) -> None:
     assert access_of(status, RobotsOnError.ALLOW) is ALLOW_ALL
@@ -67,6 +68,7 @@ def test_500_kib_are_read_and_no_more(end: int, tail: bytes, honoured: bool) -> 
     assert parse_robots(body).rules_for("a").judge("https://example.com/xyz").ok is (not honoured)
 
 
+@pytest.mark.requirement("K07", "K16")
 def test_robots_are_per_scheme_and_authority() -> None:
     origins = {origin_of(url) for url in ("http://h.example/", "https://h.example/", "http://h.example:8080/")}
     assert len(origins) == 3

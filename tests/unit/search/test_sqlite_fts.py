@@ -59,7 +59,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_an_index_is_made_while_others_look_at_it(tmp_path: Path) -> None:
-    """The first search and the first step of the indexer come at the same time: both get along."""
+    """The first search and the first step of the follower come at the same time: both get along."""
     for number in range(20):
         folder, faults, made = tmp_path / str(number), list[Exception](), threading.Event()
         folder.mkdir()
@@ -86,3 +86,21 @@ def test_an_index_is_made_while_others_look_at_it(tmp_path: Path) -> None:
                 looker.join()
             index.close()
         assert faults == []
+
+
+def test_a_forgotten_crawl_gives_its_space_back(tmp_path: Path) -> None:
+    index = SqliteIndex(tmp_path)
+    pages = [
+        Document(n, 1 + n // 200, "a.test", f"http://a.test/{n}", "Title", f"silk {'x' * n} " * 20, 5)
+        for n in range(210)
+    ]
+    with index.turn():
+        index.add("file", 0, 10, pages, {1: "one", 2: "two"})
+    index.close()
+    before = (tmp_path / FILE).stat().st_size
+    with index.turn():
+        while index.forget_crawl(1, 50):
+            pass
+    assert (tmp_path / FILE).stat().st_size < before / 2
+    assert total(index) == 10, "the pages of the other crawl are still found"
+    index.close()

@@ -6,6 +6,7 @@ import pytest
 
 from nephila.models import Reason, UrlState
 from nephila.profiles import crawl_settings
+from tests.patience import PATIENCE_SECONDS
 from tests.site.fixtures import FIXTURES, POISON_MARKER, Fixture, site_client_errors, site_poison
 from tests.site.server import Page, Request, TestWeb
 
@@ -58,9 +59,9 @@ def test_states_are_those_of_the_answers(fixture: Fixture) -> None:
 def test_every_row_has_a_page_on_the_web(web: TestWeb) -> None:
     fixture = site_client_errors(web.port)
     web.add(fixture.sites)
-    assert urllib.request.urlopen(fixture.seeds[0], timeout=5).status == 200
+    assert urllib.request.urlopen(fixture.seeds[0], timeout=PATIENCE_SECONDS).status == 200
     with pytest.raises(urllib.error.HTTPError, match="410"):
-        urllib.request.urlopen(web.url("/410"), timeout=5)
+        urllib.request.urlopen(web.url("/410"), timeout=PATIENCE_SECONDS)
 
 
 def test_only_the_poisonous_page_has_the_marker() -> None:

@@ -1,4 +1,5 @@
 import http.client
+import math
 import socket
 import urllib.error
 import urllib.request
@@ -8,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS, until
 from tests.site.process import WebProcess
 from tests.site.server import Drip, Hit, Page, Request, TestWeb
-
-DEADLINE_SECONDS = 5
 
 
 def ask(url: str, method: str = "GET", host: str | None = None) -> tuple[int, bytes, dict[str, str]]:
     request = urllib.request.Request(url, method=method, headers={"Host": host} if host else {})
     try:
-        response: HTTPResponse = urllib.request.urlopen(request, timeout=DEADLINE_SECONDS)
+        response: HTTPResponse = urllib.request.urlopen(request, timeout=PATIENCE_SECONDS)
     except urllib.error.HTTPError as error:
         return error.code, error.read(), dict(error.headers)
     return response.status, response.read(), dict(response.headers)
@@ -85,7 +85,7 @@ def test_a_body_can_break_off(web: TestWeb, chunked: bool) -> None:
 
 def test_raw_bytes_are_sent_as_they_are(web: TestWeb) -> None:
     web.add({"127.0.0.1": {"/": Page(raw=b"no http\r\n")}})
-    with socket.create_connection(("127.0.0.1", web.port), DEADLINE_SECONDS) as client:
+    with socket.create_connection(("127.0.0.1", web.port), PATIENCE_SECONDS) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert client.recv(100) == b"no http\r\n"
         assert client.recv(100) == b""
@@ -97,16 +97,16 @@ def test_a_handler_sees_how_often_it_was_asked(web: TestWeb) -> None:
 
     web.add({"127.0.0.1": {"/": answer}})
     request = urllib.request.Request(web.url(), headers={"X-A": "b"})
-    assert [urllib.request.urlopen(request, timeout=DEADLINE_SECONDS).read() for _ in range(2)] == [b"0 b", b"1 b"]
+    assert [urllib.request.urlopen(request, timeout=PATIENCE_SECONDS).read() for _ in range(2)] == [b"0 b", b"1 b"]
     web.clear()
     assert web.hits() == []
-    assert urllib.request.urlopen(request, timeout=DEADLINE_SECONDS).read() == b"0 b"
+    assert urllib.request.urlopen(request, timeout=PATIENCE_SECONDS).read() == b"0 b"
 
 
 def test_connections_are_kept_and_numbered(web: TestWeb) -> None:
     web.add({"127.0.0.1": {"/": Page(b"x")}})
     for _ in range(2):
-        client = http.client.HTTPConnection("127.0.0.1", web.port, timeout=DEADLINE_SECONDS)
+        client = http.client.HTTPConnection("127.0.0.1", web.port, timeout=PATIENCE_SECONDS)
         for _ in range(3):
             client.request("GET", "/")
             assert client.getresponse().read() == b"x"
@@ -117,7 +117,7 @@ def test_connections_are_kept_and_numbered(web: TestWeb) -> None:
 def test_pipelined_and_split_requests_are_answered_in_order(web: TestWeb) -> None:
     web.add({"127.0.0.1": {"/1": Page(b"first", delay_ms=20), "/2": Page(b"second")}})
     text = b"".join(b"GET /%d HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % number for number in (1, 2))
-    with socket.create_connection(("127.0.0.1", web.port), DEADLINE_SECONDS) as client:
+    with socket.create_connection(("127.0.0.1", web.port), PATIENCE_SECONDS) as client:
         for at in range(0, len(text), 7):
             client.sendall(text[at : at + 7])
         received = b""
@@ -138,7 +138,7 @@ def test_requests_of_several_clients_overlap(web: TestWeb) -> None:
 
 def test_an_unread_body_ends_only_when_the_socket_has_taken_it(web: TestWeb) -> None:
     web.add({"127.0.0.1": {"/": Page(b"x" * 30_000_000), "/small": Page()}})
-    with socket.create_connection(("127.0.0.1", web.port), DEADLINE_SECONDS) as client:
+    with socket.create_connection(("127.0.0.1", web.port), PATIENCE_SECONDS) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         client.recv(1)
         ask(web.url("/small"))  # the server is not held up by it
@@ -147,7 +147,7 @@ def test_an_unread_body_ends_only_when_the_socket_has_taken_it(web: TestWeb) -> 
 
 def test_a_client_that_leaves_ends_its_hit(web: TestWeb) -> None:
     web.add({"127.0.0.1": {"/": Page(delay_ms=60_000), "/small": Page()}})
-    with socket.create_connection(("127.0.0.1", web.port), DEADLINE_SECONDS) as client:
+    with socket.create_connection(("127.0.0.1", web.port), PATIENCE_SECONDS) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         while not web.hits():
             ask(web.url("/small"))
@@ -164,3 +164,30 @@ def test_the_web_can_be_a_process_with_a_log(tmp_path: Path) -> None:
             assert ask(f"http://127.0.0.1:{web.port}/a")[0] == 200
             assert ask(f"http://127.0.0.1:{web.port}/nowhere")[0] == 404
         assert [(hit.path, hit.status) for hit in web.hits()] == [("/a", 200), ("/nowhere", 404)] * round_
+
+
+def test_answers_are_held_until_the_test_lets_them_go() -> None:
+    with TestWeb({"127.0.0.1": {"/": Page(b"x")}}) as web, ThreadPoolExecutor(4) as clients:
+        web.hold(after=1)
+        assert not web.holding
+        asked = [clients.submit(ask, web.url()) for _ in range(4)]
+        until(lambda: len(web.hits()) == 4)
+        assert web.holding and sum(hit.ended < math.inf for hit in web.hits()) == 1
+        web.hold(after=2)
+        until(lambda: sum(answer.done() for answer in asked) == 3)
+        assert web.holding and sum(hit.ended < math.inf for hit in web.hits()) == 3
+        web.go_on()
+        assert [answer.result()[1] for answer in asked] == [b"x"] * 4
+        assert not web.holding
+
+
+def test_a_client_that_leaves_while_it_is_held_takes_nobodys_turn() -> None:
+    with TestWeb({"127.0.0.1": {"/": Page(b"x")}}) as web, ThreadPoolExecutor(1) as clients:
+        web.hold()
+        with socket.create_connection(("127.0.0.1", web.port), PATIENCE_SECONDS) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            until(web.hits)
+        until(lambda: web.hits()[0].ended < math.inf)
+        asked = clients.submit(ask, web.url())
+        web.hold(after=1)
+        assert asked.result()[1] == b"x"

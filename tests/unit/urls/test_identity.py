@@ -3,9 +3,10 @@
 import pytest
 
 from nephila.models import PARTITIONS
-from nephila.urls.identity import host_of, hostname_of, origin_of, partition_of, politeness_key, url_key
+from nephila.urls.identity import host_of, hostname_of, name_and_type, origin_of, partition_of, politeness_key, url_key
 
 
+@pytest.mark.requirement("K05", "K07")
 @pytest.mark.parametrize(
     ("hostname", "key"),
     [
@@ -25,6 +26,7 @@ def test_politeness_key_drops_one_www_where_a_dot_remains(hostname: str, key: st
     assert politeness_key(hostname) == key
 
 
+@pytest.mark.requirement("K07")
 @pytest.mark.parametrize(
     ("url", "host", "hostname", "origin"),
     [
@@ -49,3 +51,18 @@ def test_partitions_are_fixed_for_ever() -> None:
 def test_url_keys_are_fixed_for_ever() -> None:
     assert url_key("https://example.com/").hex() == "3259687d649f8e86106dd28ba70f1016"
     assert len(url_key("https://example.com/a")) == 16
+
+
+@pytest.mark.requirement("N-08", "K03")
+@pytest.mark.parametrize(
+    ("url", "name", "http_type"),
+    [
+        ("https://example.com/Path/a?Q=b/", "EXAMPLE.COM/Path/a?Q=b/", "HTTPS://"),
+        ("http://www.example.com:8080/", "WWW.EXAMPLE.COM:8080", "HTTP://"),
+        ("http://User@example.com/x", "User@EXAMPLE.COM/x", "HTTP://"),
+        ("http://[::a]/x", "[::A]/x", "HTTP://"),
+        ("https://example.com/?q", "EXAMPLE.COM/?q", "HTTPS://"),
+    ],
+)
+def test_the_name_and_type_of_document_001(url: str, name: str, http_type: str) -> None:
+    assert name_and_type(url) == (name, http_type)

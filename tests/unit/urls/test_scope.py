@@ -1,6 +1,7 @@
 """Which hosts and URLs belong to a crawl."""
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from nephila.models import Refusal
 from nephila.profiles import ScopeMode, ScopeSettings
@@ -14,7 +15,7 @@ def judged(
     return Scope(ScopeSettings(mode=mode, hosts=hosts), seeds, joined).judge(host).ok
 
 
-@pytest.mark.requirement("SC-01", "SC-02")
+@pytest.mark.requirement("SC-01", "SC-02", "K17")
 @pytest.mark.parametrize(
     ("seeds", "host", "ok"),
     [
@@ -39,7 +40,7 @@ def test_same_host_is_the_seed_and_its_www_twin(seeds: list[str], host: str, ok:
     assert judged(ScopeMode.SAME_HOST, seeds, host) is ok
 
 
-@pytest.mark.requirement("SC-02", "SC-06")
+@pytest.mark.requirement("SC-02", "SC-06", "K17")
 @pytest.mark.parametrize(
     ("seed", "host", "ok"),
     [
@@ -61,6 +62,7 @@ def test_same_domain_goes_by_the_public_suffix_list(seed: str, host: str, ok: bo
     assert judged(ScopeMode.SAME_DOMAIN, [seed], host) is ok
 
 
+@pytest.mark.requirement("K17")
 @pytest.mark.parametrize(
     ("host", "ok"),
     [
@@ -76,7 +78,7 @@ def test_list_is_exact_and_a_leading_dot_means_all_below(host: str, ok: bool) ->
     assert judged(ScopeMode.LIST, ["seed.example"], host, hosts=("A.example", ".b.example")) is ok
 
 
-@pytest.mark.requirement("SC-05", "SC-06")
+@pytest.mark.requirement("SC-05", "SC-06", "K17")
 def test_any_has_no_bounds() -> None:
     assert judged(ScopeMode.ANY, [], "whatever.example")
 
@@ -139,6 +141,6 @@ def test_patterns_cover_the_whole_url(pattern: str, url: str, matches: bool) -> 
     assert (Patterns(("never", pattern)).first_match(url) == pattern) is matches
 
 
-@pytest.mark.timeout(20)  # milliseconds; what backtracks would take years
+@pytest.mark.timeout(PATIENCE_SECONDS)  # milliseconds; what backtracks would take years
 def test_no_pattern_can_stall_the_loop() -> None:
     assert Patterns(("*a" * 40 + "*b",)).first_match("a" * 2048) is None

@@ -23,12 +23,12 @@ export interface Sample {
 const HISTORY_MAX = 3600;
 const CRAWLS_MAX = 20;
 const WAITS_MS = [500, 1000, 2000, 4000, 5000];
-const STALE_MS = 10_000; // a line that says nothing for so long is dead
+const STALE_MS = 10_000; // a connection without a message for so long is dead
 const CLOSED = { over: 1000, missing: 4404, revoked: 4401 };
 
 const histories = new Map<string, Sample[]>();
 
-/** Kept over navigation, for the charts; the oldest crawl's goes first. */
+/** Samples for the charts, kept over navigation; those of the oldest crawl are dropped first. */
 export function historyOf(crawl: string): Sample[] {
   let found = histories.get(crawl);
   if (!found) {
@@ -55,7 +55,7 @@ function address(crawl: string): string {
   return url.href;
 }
 
-/** One line to one crawl. `stop()` ends it for good. */
+/** One connection to the progress of one crawl. `stop()` ends it for good. */
 export class Watcher {
   private socket: WebSocket | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -88,7 +88,7 @@ export class Watcher {
     this.watch();
   }
 
-  /** A line may die without a word: nothing is heard, nothing is closed. */
+  /** Drops a connection that died silently: no message comes, and it was not closed. */
   private watch(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.socket?.close(), STALE_MS);
@@ -124,7 +124,7 @@ export class Watcher {
   }
 }
 
-/** `restart`: another value opens the line anew, as after a crawl that was over goes on. */
+/** `restart`: another value opens a new connection, as when a crawl that was over goes on. */
 export function useLive(crawl: string, restart?: unknown): Live {
   const [live, setLive] = useState<Live>({ line: "connecting", progress: null, history: historyOf(crawl) });
   // biome-ignore lint/correctness/useExhaustiveDependencies: restart is a reason to begin anew, not a value that is read

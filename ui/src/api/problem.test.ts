@@ -24,6 +24,19 @@ describe("problemOf", () => {
   );
 });
 
+describe("under a control", () => {
+  it.each([
+    ["delay_ms: Input should be less", "delay_ms", "Delay: Input should be less"],
+    ["max_urls can be raised or lowered", "max_urls", "Delay can be raised or lowered"],
+    ["it has used 50 of max_urls: give a higher max_urls", "max_urls", "it has used 50 of Delay: give a higher Delay"],
+    ["a name is given already", "name", "a name is given already"],
+    ["there is a token x already", "name", "there is a token x already"],
+    ["it is over", null, "it is over"],
+  ])("%s, of the field %s, names the label", (message, field, shown) => {
+    expect(new Problem(422, "invalid", message, "", field).under("Delay")).toBe(shown);
+  });
+});
+
 describe("asProblem", () => {
   it("leaves a Problem as it is", () => {
     const problem = new Problem(0, "unreachable", "gone");

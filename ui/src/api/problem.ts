@@ -1,4 +1,4 @@
-/** What went wrong, in the one shape that the API has for it. */
+/** An error of the API, which has one shape for all. */
 export class Problem extends Error {
   constructor(
     readonly status: number, // 0: the server was not reached
@@ -8,6 +8,16 @@ export class Problem extends Error {
     readonly field: string | null = null,
   ) {
     super(message);
+  }
+
+  /** The message at a control, which people know by its label: the API names its own field. Inside a sentence only a
+   * name like max_pages is one for certain. */
+  under(label: string): string {
+    const { field, message } = this;
+    if (!field) return message;
+    const rest = message.startsWith(field) ? message.slice(field.length) : null;
+    const shown = rest === null ? message : `${label}${rest}`;
+    return field.includes("_") ? shown.replaceAll(field, label) : shown;
   }
 
   get unreachable(): boolean {

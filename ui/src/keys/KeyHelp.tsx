@@ -4,7 +4,10 @@ import { PLACES } from "./keys";
 
 const OTHERS: [string, string][] = [
   ["/", "to the filter of the screen"],
-  ["arrows, Home, End", "between the rows of a table"],
+  ["Tab", "into a table and out of it"],
+  ["up, down", "between the rows of a table and its head"],
+  ["left, right", "between the links and buttons of a row"],
+  ["Home, End, Page", "far in a table"],
   ["Enter", "opens the row"],
   ["Esc", "closes what is open"],
   ["?", "this list"],

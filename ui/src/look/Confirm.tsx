@@ -12,7 +12,7 @@ interface Props {
   children: ReactNode; // what will happen
 }
 
-/** Asks once. A failure is said here, and nothing is closed. */
+/** Asks before an action. A failure is shown in the dialog, which stays open. */
 export function Confirm({ title, action, run, onClose, danger = false, children }: Props) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");

@@ -1,5 +1,5 @@
-import { render, screen } from "@testing-library/react";
-import { expect, it } from "vitest";
+import { fireEvent, render, screen } from "@testing-library/react";
+import { expect, it, vi } from "vitest";
 import { Head } from "./Head";
 
 const columns = [
@@ -21,4 +21,40 @@ it("names the columns, the hidden ones to screen readers", () => {
   expect(heads.map((head) => head.getAttribute("class"))).toEqual([null, "w-20 text-right", "text-right", null]);
   expect(heads.map((head) => head.getAttribute("title"))).toEqual([null, "URLs that wait", null, null]);
   expect(heads.map((head) => head.querySelector(".sr-only") !== null)).toEqual([false, false, false, true]);
+});
+
+it("sorts by its buttons, and one that cannot says why", () => {
+  const choose = vi.fn();
+  const ordering = {
+    towards: (sort: string) => (sort === "host" ? ("ascending" as const) : undefined),
+    refuses: (sort: string) => (sort === "open" ? "too many" : ""),
+    choose,
+  };
+  const sortable = [
+    { name: "Host", sort: "host", title: "by name" },
+    { name: "Open", sort: "open" },
+    { name: "State", unsorted: "it is made of several facts" },
+    { name: "Actions", hidden: true },
+  ];
+  render(
+    <table>
+      <Head columns={sortable} ordering={ordering} />
+    </table>,
+  );
+  const [host, open, state, ...others] = screen.getAllByRole("button");
+  expect(others).toEqual([]);
+  expect(screen.getAllByRole("columnheader").map((head) => head.getAttribute("aria-sort"))).toEqual([
+    "ascending",
+    null,
+    null,
+    null,
+  ]);
+  for (const button of [host, open, state]) if (button) fireEvent.click(button);
+  expect(choose.mock.calls).toEqual([["host"]]);
+  expect([host, open, state].map((button) => button?.getAttribute("aria-disabled"))).toEqual([null, "true", "true"]);
+  expect([host, open, state].map((button) => button?.title)).toEqual([
+    "by name",
+    "not sorted by this: too many",
+    "not sorted by this: it is made of several facts",
+  ]);
 });

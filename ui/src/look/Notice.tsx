@@ -1,4 +1,4 @@
-/** A word about what was just done, for a few seconds, told to screen readers as well. */
+/** A message about what was just done, for a few seconds, also for screen readers. */
 import { useSyncExternalStore } from "react";
 
 const SHOWN_MS = 4000;

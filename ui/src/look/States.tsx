@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { asProblem } from "../api/problem";
 import { Button } from "./Button";
 
-/** Nothing here: says what to do next. */
+/** An empty list or view: says what to do next. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-start gap-2 rounded border border-dashed border-line-strong p-6">
@@ -28,7 +28,7 @@ export function Failure({ error, what, retry }: { error: unknown; what: string; 
 
 const LINES = ["w-2/3", "w-full", "w-5/6", "w-1/2"];
 
-/** Room for what is coming, so that nothing jumps. */
+/** Keeps room for what is being loaded, so that nothing jumps. */
 export function Loading({ what }: { what: string }) {
   return (
     <div role="status" className="flex flex-col gap-3 p-3">

@@ -1,6 +1,7 @@
 import { act, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Problem } from "../api/problem";
+import { AtLeast } from "./AtLeast";
 import { Meter, StateBar, StateLegend } from "./Bars";
 import { Copy } from "./Copy";
 import { Moment } from "./Moment";
@@ -11,6 +12,14 @@ import { CrawlWord, GoodWord, StateWord } from "./Word";
 
 afterEach(() => {
   vi.useRealTimers();
+});
+
+describe("AtLeast", () => {
+  it("says where counting stopped, to eyes and to readers of the screen", () => {
+    const shown = (more: boolean) => render(<AtLeast number={2000} more={more} />).container;
+    expect(shown(false).textContent).toBe("2,000");
+    expect(shown(true).textContent).toBe("at least 2,000+");
+  });
 });
 
 describe("Moment", () => {

@@ -20,7 +20,7 @@ function show(): void {
   for (const listener of listeners) listener();
 }
 
-/** Before the first picture, so that nothing flashes. */
+/** Runs before the first paint, so that nothing flashes. */
 export function installTheme(): void {
   show();
   dark().addEventListener("change", show);

@@ -3,7 +3,7 @@ import { asProblem } from "../api/problem";
 import { Page } from "../look/Page";
 import { Empty, Failure } from "../look/States";
 
-/** There is no such view, or one broke. */
+/** Shown for an unknown address, or when a view broke. */
 export function Lost() {
   const error = useRouteError();
   if (error && !isRouteErrorResponse(error)) {

@@ -18,6 +18,8 @@ const NOUNS = [
   { to: "/admin", text: "Admin" },
 ];
 
+const RAIL_ITEM = "rounded px-2 py-1.5 text-left text-dim hover:bg-hover hover:text-text";
+
 /** The rail with the nouns, what is true of the whole page, and the screen. */
 export function Shell() {
   const navigate = useNavigate();
@@ -72,6 +74,9 @@ function Rail({ onHelp }: { onHelp: () => void }) {
       <div className="ml-auto flex gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
         <RailButton onClick={() => setTheme(other)}>{other === "dark" ? "Dark" : "Light"}</RailButton>
         <RailButton onClick={onHelp}>Keys</RailButton>
+        <a href="/docs" target="_blank" rel="noreferrer" title="what the API answers" className={RAIL_ITEM}>
+          API
+        </a>
       </div>
     </header>
   );
@@ -79,11 +84,7 @@ function Rail({ onHelp }: { onHelp: () => void }) {
 
 function RailButton({ onClick, children }: { onClick: () => void; children: string }) {
   return (
-    <button
-      type="button"
-      onClick={onClick}
-      className="rounded px-2 py-1.5 text-left text-dim hover:bg-hover hover:text-text"
-    >
+    <button type="button" onClick={onClick} className={RAIL_ITEM}>
       {children}
     </button>
   );

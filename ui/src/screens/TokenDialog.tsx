@@ -7,7 +7,7 @@ import { Button } from "../look/Button";
 import { Dialog } from "../look/Dialog";
 import { Field } from "../look/Field";
 
-/** The server serves nobody without a token: ask for it, try it, keep it. */
+/** Asks for a token if the server needs one, tries it and keeps it. */
 export function TokenDialog() {
   const [text, setText] = useState("");
   const [remember, setRemember] = useState(false);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inspectorOf, withParameters } from "./address";
+import { hostPath, inspectorOf, withParameters } from "./address";
 
 it.each([
   ["a=1", { b: "2" }, "a=1&b=2"],
@@ -10,3 +10,8 @@ it.each([
 });
 
 it("leads to the inspector", () => expect(inspectorOf(7, 71)).toBe("/crawls/7/urls?inspect=71"));
+
+it("a host is one segment of a path, whatever is in it", () => {
+  expect(hostPath("[::1]:8080")).toBe("/hosts/%5B%3A%3A1%5D%3A8080");
+  expect(hostPath("a/../b")).toBe("/hosts/a%2F..%2Fb");
+});

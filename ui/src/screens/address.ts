@@ -12,3 +12,6 @@ export function withParameters(search: URLSearchParams, changes: Record<string, 
 export function inspectorOf(crawl: number, url: number): string {
   return `/crawls/${crawl}/urls?inspect=${url}`;
 }
+
+/** The screen of a host, whose name may have a port and brackets: "[::1]:8080". */
+export const hostPath = (host: string): string => `/hosts/${encodeURIComponent(host)}`;

@@ -12,6 +12,9 @@ export function node(id: number, parent: number | null = null, more: Partial<Gra
     title: null,
     parent,
     ip: null,
+    name: `A.EXAMPLE/page/${id}`,
+    http_type: "HTTPS://",
+    job_status: "COMPLETED",
     ...more,
   };
 }

@@ -1,7 +1,6 @@
 import { useInspected } from "../screens/crawl/context";
 import { Inspector } from "../screens/urls/Inspector";
-import { PagesScreen } from "../screens/urls/PagesScreen";
-import { UrlsScreen } from "../screens/urls/UrlsScreen";
+import { PagesScreen, UrlsScreen } from "../screens/urls/UrlsScreen";
 import { showInCrawl } from "./shown";
 
 function Beside() {

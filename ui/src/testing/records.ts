@@ -16,6 +16,7 @@ import type {
   Queue,
   SearchResult,
   SearchResults,
+  Sitemap,
   Token,
   UrlRow,
   Worker,
@@ -29,9 +30,20 @@ const HOST = "a.example";
 
 export const aCaller = (access: Access = "admin", token = true): Me => ({ name: "ann", access, token });
 
+export const NO_REQUISITES: Progress["requisites"] = {
+  urls: 0,
+  queued: 0,
+  in_progress: 0,
+  states: {},
+  broken: 0,
+  errors: {},
+};
+
 export const aCrawl = (fields: Partial<Crawl> = {}): Crawl => ({
   id: 7,
   crawl_id: UUID,
+  name: "",
+  labels: [],
   status: "running",
   reason: "",
   limited_by: "",
@@ -49,6 +61,8 @@ export const aCrawl = (fields: Partial<Crawl> = {}): Crawl => ({
   requests: 4,
   retries: 0,
   bytes: 1000,
+  requisites: NO_REQUISITES,
+  sitemaps: NO_REQUISITES,
   total: 10,
   completed: 3,
   pending: 6,
@@ -60,14 +74,19 @@ export const aCrawl = (fields: Partial<Crawl> = {}): Crawl => ({
 export const aDetail = ({ settings = {}, ...fields }: Partial<CrawlDetail> = {}): CrawlDetail => ({
   ...aCrawl(fields),
   settings,
+  cause: fields.cause ?? "",
+  warnings: fields.warnings ?? [],
 });
 
 export const aProgress = (fields: Partial<Progress> = {}): Progress => ({
   crawl: 7,
+  name: "",
+  labels: [],
   crawl_id: UUID,
   status: "running",
   state: "running",
   reason: "",
+  cause: "",
   limited_by: "",
   root_url: SITE,
   requested_depth: 50,
@@ -80,10 +99,13 @@ export const aProgress = (fields: Partial<Progress> = {}): Progress => ({
   queued: 5,
   in_progress: 1,
   failed: 1,
+  pages: 5,
   states: { visited: 5, failed: 1 },
   requests: 6,
   retries: 0,
   bytes: 2000,
+  requisites: NO_REQUISITES,
+  sitemaps: NO_REQUISITES,
   errors: { timeout: 1 },
   rate: 2,
   eta_seconds: 3,
@@ -104,11 +126,13 @@ export const aQueue = (fields: Partial<Queue> = {}): Queue => ({
   fetched: 2,
   delay_ms: 1000,
   dead: "",
+  open_more: false,
   ...fields,
 });
 
 export const aRow = (id: number, fields: Partial<UrlRow> = {}): UrlRow => ({
   id,
+  kind: "page",
   url: `${SITE}${id}`,
   state: "visited",
   reason: "",
@@ -117,6 +141,7 @@ export const aRow = (id: number, fields: Partial<UrlRow> = {}): UrlRow => ({
   depth: 1,
   discovered_from: 1,
   raw_url: null,
+  spelling: null,
   title: `Page ${id}`,
   content_hash: null,
   bytes: 1234,
@@ -131,6 +156,7 @@ export const aRow = (id: number, fields: Partial<UrlRow> = {}): UrlRow => ({
   not_before_in_ms: 0,
   claimed_by: null,
   claimed_at: null,
+  updated_at: AT,
   error: null,
   ...fields,
 });
@@ -141,6 +167,7 @@ export const anExplanation = (row: UrlRow, fields: Partial<Explanation> = {}): E
   asked: row.url,
   url: row.url,
   verdict: `It ended ${row.state}.`,
+  dispatch: null,
   rules: [
     { rule: "scope", passed: true, detail: "domain" },
     { rule: "depth", passed: false, detail: "9, at most 5" },
@@ -160,6 +187,8 @@ export const anExplanation = (row: UrlRow, fields: Partial<Explanation> = {}): E
   ],
   robots: null,
   refusals: [["scope", 12]],
+  requisite: null,
+  sitemap: null,
   ...fields,
 });
 
@@ -241,7 +270,14 @@ export const aWorker = (id: number, fields: Partial<Worker> = {}): Worker => ({
   partitions: 16,
   in_flight: 0,
   flushes: 12_345,
-  vitals: { pages: 99, pages_per_s: 12.3, cpu: 0.5, rss_bytes: 80_000_000 },
+  vitals: {
+    pages: 99,
+    pages_per_s: 12.3,
+    cpu: 0.5,
+    rss_bytes: 80_000_000,
+    received_per_s: 1_500_000,
+    sent_per_s: 20_000,
+  },
   current: [],
   ...fields,
 });
@@ -255,9 +291,12 @@ export const anOverview = (fields: Partial<Overview> = {}): Overview => ({
   pages_per_s: 12.4,
   cpu: 0.5,
   rss_bytes: 160_000_000,
+  received_per_s: 3_000_000,
+  sent_per_s: 40_000,
   errors_last_hour: 4,
   sizes: { urls: 1000, pages: 900, received_bytes: 5e6, store_bytes: 1e6, archive_bytes: 2e6 },
   process: { pid: 77, started_at: AT, cpu_seconds: 12, rss_bytes: 1e8, local_workers: 2, waiting: "" },
+  derivations: [{ name: "search", version: 2, pages: 900, pending_bytes: 0, skipped: 0 }],
   ...fields,
 });
 
@@ -325,5 +364,24 @@ export const anAnswer = (results: SearchResult[], fields: Partial<SearchResults>
   indexed: 100,
   pending_bytes: 0,
   words: ["golden"],
+  ...fields,
+});
+
+export const aSitemap = (fields: Partial<Sitemap> = {}): Sitemap => ({
+  id: 3,
+  url: `${SITE}sitemap.xml`,
+  state: "visited",
+  reason: "",
+  status: 200,
+  found: "named in robots.txt of example.com",
+  found_in: null,
+  format: "urlset",
+  entries: 12,
+  admitted: 9,
+  images: 0,
+  videos: 0,
+  news: 0,
+  alternates: 0,
+  problem: "",
   ...fields,
 });

@@ -44,7 +44,7 @@ class FakeServer {
     return this;
   }
 
-  /** All the questions of one method and path, in their order. */
+  /** All requests of one method and path, in their order. */
   to(what: string): Asked[] {
     return this.asked.filter(({ method, path }) => `${method} ${path}` === what);
   }

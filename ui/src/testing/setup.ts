@@ -1,11 +1,11 @@
-/** What jsdom lacks, and that no test finds anything of the one before: the files of a run share their modules. */
+/** Adds what jsdom lacks, and cleans up between tests: the files of a run share their modules. */
 import { cleanup, configure } from "@testing-library/react";
 import { afterEach, beforeEach } from "vitest";
 import { connection } from "../api/connection";
 import { server } from "./server";
 import { changeUser } from "./user";
 
-configure({ asyncUtilTimeout: 5000 }); // a machine that is busy with other things as well
+configure({ asyncUtilTimeout: 60_000 }); // a machine that is busy with other things as well
 
 beforeEach(() => {
   server.reset();

@@ -6,6 +6,7 @@ export type Facts = Pick<
   Progress,
   | "state"
   | "reason"
+  | "cause"
   | "limited_by"
   | "total"
   | "queued"
@@ -16,6 +17,7 @@ export type Facts = Pick<
   | "resting"
   | "waiting"
   | "active_ms"
+  | "requisites"
 >;
 
 /** What bounds the end of a crawl. */
@@ -28,21 +30,27 @@ export function restWords({ host, in_ms, reason }: NonNullable<Facts["resting"]>
   return `${host} is next in ${duration(in_ms)}${reason ? ` (${reason})` : ""}`;
 }
 
+/** How far what pages need is; empty where the crawl does not take it. */
+function neededWords({ urls, queued, in_progress }: Facts["requisites"], over: boolean): string {
+  if (!urls) return "";
+  return `, ${over ? "" : `${count(urls - queued - in_progress)} of about `}${many(urls, "requisite")}`;
+}
+
 /** The one sentence of a crawl: how far, how fast, when it ends and what bounds that. */
 export function sentence(facts: Facts): string {
   const ended = facts.total - facts.queued - facts.in_progress;
-  const far = `${count(ended)} of about ${many(facts.total, "URL")}`;
+  const far = `${count(ended)} of about ${many(facts.total, "URL")}${neededWords(facts.requisites, false)}`;
   switch (facts.state) {
     case "completed": {
       const limit = facts.limited_by
         ? `; ended by its limit on ${words(facts.limited_by.replace(/^limits?[._]/, ""))}`
         : "";
-      return `${many(ended, "URL")} in ${duration(facts.active_ms)}${limit}.`;
+      return `${many(ended, "URL")}${neededWords(facts.requisites, true)} in ${duration(facts.active_ms)}${limit}.`;
     }
     case "cancelled":
       return `Cancelled after ${duration(facts.active_ms)}, with ${many(ended, "URL")} ended.`;
     case "failed":
-      return `Failed after ${many(ended, "URL")}${facts.reason ? `: ${facts.reason}` : ""}.`;
+      return `Failed: ${facts.cause || (facts.reason ? words(facts.reason) : "no seed could be had")}.`;
     case "paused":
       return `Paused${facts.reason ? ` (${facts.reason})` : ""} at ${far}.`;
     case "ending":

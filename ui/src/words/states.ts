@@ -10,6 +10,7 @@ export const STATES: readonly UrlState[] = [
   "http_error",
   "failed",
   "cancelled",
+  "evicted",
   "in_progress",
   "queued",
 ];

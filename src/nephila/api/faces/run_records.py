@@ -1,29 +1,32 @@
 """A crawl in the words of document 000: settings, states, rows. Pure, but for counting redirects."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
 
+from nephila.api.faces import Camel, CamelBody, Stamp, shown_state
 from nephila.control.export import Record, iso_time
 from nephila.errors import UsageError
-from nephila.fetch.guard import judge_url
-from nephila.frontier.store import Catalog, Crawl, UrlFilter, UrlRow
-from nephila.models import CrawlState, Reason, UrlState
-from nephila.profiles import PROFILES, CrawlSettings, RedirectMode, ScopeMode, crawl_settings
+from nephila.fetch.manners import FLOOR, PUBLIC_FLOOR_MS, is_own
+from nephila.frontier.listings import Listings
+from nephila.frontier.records import RedirectEnd, UrlFilter, UrlRow
+from nephila.frontier.rows import redirect_end
+from nephila.frontier.store import Crawl
+from nephila.models import CrawlState, Kind, UrlState
+from nephila.profiles import PROFILES, CrawlSettings, RedirectMode, ScopeMode, crawl_settings, environment_settings
 from nephila.urls.admission import Admission
 from nephila.urls.identity import hostname_of
-from nephila.urls.scope import registrable_domain, www_twin
+from nephila.urls.scope import hosts_of_scope
 
 PROFILE = "strict"
-PRIVATE_FLOOR_MS = int(PROFILES[PROFILE]["polite"]["floor_ms"])
-PUBLIC_FLOOR_MS = 1000  # K06: the document's 40 ms are for one's own machines
+OWN_FLOOR_MS = int(PROFILES[PROFILE]["polite"]["floor_ms"])
 
 # --- settings -------------------------------------------------------------------------------------------------------
 
-# A-12: what the environment of the control plane says counts where a request is silent.
+# Requirement A-12: the environment of the control plane gives the settings that a request leaves out.
 ENVIRONMENT = {
     "maxPages": "CRAWL_MAX_PAGES",
     "maxDepth": "CRAWL_MAX_DEPTH",
@@ -36,39 +39,67 @@ ENVIRONMENT = {
 }
 
 
-class Camel(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel, validate_by_name=True)
+class StrictBody(CamelBody):
+    """A body in which text is not taken for a number."""
+
+    model_config = ConfigDict(strict=True)
 
 
-class RunSettings(Camel):
+class RunSettings(StrictBody):
     """What a run may do. What is left out comes from the environment of the control plane, then from here."""
 
-    max_pages: int = Field(5000, ge=1, le=10**9, description="URLs that the run takes up at all")
-    max_depth: int = Field(25, ge=0, le=10**6, description="links away from the seed")
+    max_pages: int = Field(5000, ge=1, le=10**9, description="URLs that the run takes up at all", examples=[5000])
+    max_depth: int = Field(25, ge=0, le=10**6, description="links away from the seed", examples=[25])
     scope_mode: Literal["same_host", "same_domain"] = Field(
-        "same_host", description="the seed's host and its www counterpart, or its registrable domain"
+        "same_host",
+        description="the seed's host and its www counterpart, or its registrable domain",
+        examples=["same_host"],
     )
-    include_documents: bool = Field(False, description="crawl images, archives, PDFs and the like too")
-    follow_redirects: bool = Field(True, description="the target of a redirect becomes a URL of its own")
-    demo_delay_ms: int = Field(0, ge=0, le=60_000, description="slows the whole run: added to the gap of each host")
-    request_timeout_ms: int = Field(5000, ge=1, le=3_600_000, description="deadline of one request")
-    max_retries: int = Field(2, ge=0, le=100, description="tries of a URL after the first one")
+    include_documents: bool = Field(
+        False,
+        description="links to images, archives, PDFs and the like are taken up, too; not what pages embed",
+        examples=[False],
+    )
+    follow_redirects: bool = Field(
+        True, description="the target of a redirect becomes a URL of its own", examples=[True]
+    )
+    demo_delay_ms: int = Field(
+        0,
+        ge=0,
+        le=60_000,
+        description="a pause of the whole run after each of its requests, in milliseconds",
+        examples=[0],
+    )
+    request_timeout_ms: int = Field(
+        5000, ge=1, le=3_600_000, description="deadline of one request, in milliseconds", examples=[5000]
+    )
+    max_retries: int = Field(2, ge=0, le=100, description="tries of a URL after the first one", examples=[2])
 
 
-class RunConfig(BaseModel):
+class RunConfig(Camel):
     """The settings as they are stored with the run."""
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
-
-    max_pages: int | None
-    max_depth: int
-    scope_mode: str
-    include_documents: bool
-    follow_redirects: bool
-    demo_delay_ms: int
-    request_timeout_ms: int
-    max_retries: int
-    min_gap_per_host_ms: int = Field(description="40 ms on private addresses, one second on public hosts")
+    max_pages: int | None = Field(description="URLs that the run takes up at all; null: no limit", examples=[5000])
+    max_depth: int = Field(description="links away from the seed that it goes", examples=[25])
+    scope_mode: str = Field(
+        description="`same_host`: the seed's host and its www counterpart; `same_domain`: its registrable domain",
+        examples=["same_host"],
+    )
+    include_documents: bool = Field(
+        description="whether links to images, archives, PDFs and the like are taken up, too", examples=[False]
+    )
+    follow_redirects: bool = Field(
+        description="whether the target of a redirect becomes a URL of its own", examples=[True]
+    )
+    demo_delay_ms: int = Field(
+        description="pause of the whole run after each of its requests, in milliseconds", examples=[0]
+    )
+    request_timeout_ms: int = Field(description="deadline of one request, in milliseconds", examples=[5000])
+    max_retries: int = Field(description="tries of a URL after the first one", examples=[2])
+    min_gap_per_host_ms: int = Field(
+        description="milliseconds between two requests to a host: 40 on one's own hosts, 1,000 on public ones",
+        examples=[1000],
+    )
 
 
 def merged(given: RunSettings, env: Mapping[str, str]) -> RunSettings:
@@ -83,16 +114,18 @@ def merged(given: RunSettings, env: Mapping[str, str]) -> RunSettings:
     return defaults.model_copy(update=given.model_dump(exclude_unset=True))
 
 
-def settings_for(run: RunSettings, seed: str, *, allow_private: bool) -> CrawlSettings:
+def settings_for(run: RunSettings, seed: str, *, allow_private: bool, own_hosts: Sequence[str] = ()) -> CrawlSettings:
     return crawl_settings(
         PROFILE,
-        {
-            "limits.max_urls": run.max_pages,  # K19: the document counts what it has discovered
+        environment_settings(os.environ)
+        | {
+            "limits.max_urls": run.max_pages,  # the document counts discovered URLs
             "scope.max_depth": run.max_depth,
             "scope.mode": run.scope_mode,
             "scope.include_documents": run.include_documents,
             "redirects.mode": RedirectMode.ENQUEUE if run.follow_redirects else RedirectMode.RECORD,
-            "polite.floor_ms": floor_of(seed) + run.demo_delay_ms,
+            "polite.floor_ms": floor_of(seed, own_hosts),
+            "polite.pause_ms": run.demo_delay_ms,
             "fetch.total_timeout_ms": run.request_timeout_ms,
             "fetch.allow_private": allow_private,
             "retry.max": run.max_retries,
@@ -100,36 +133,32 @@ def settings_for(run: RunSettings, seed: str, *, allow_private: bool) -> CrawlSe
     )
 
 
-def floor_of(seed: str) -> int:
-    return PUBLIC_FLOOR_MS if judge_url(seed).ok else PRIVATE_FLOOR_MS
+def floor_of(seed: str, own_hosts: Sequence[str] = ()) -> int:
+    """The document's gap, which the environment may set; a host that is not one's own has at least the usual one."""
+    gap = environment_settings(os.environ).get(FLOOR, OWN_FLOOR_MS)
+    return gap if is_own(hostname_of(seed), own_hosts) else max(gap, PUBLIC_FLOOR_MS)
 
 
 def config_of(crawl: Crawl) -> RunConfig:
-    settings, floor = crawl.settings, crawl.settings.polite.floor_ms
+    settings = crawl.settings
     return RunConfig(
         max_pages=settings.limits.max_urls,
         max_depth=settings.scope.max_depth,
         scope_mode=settings.scope.mode,
         include_documents=settings.scope.include_documents,
         follow_redirects=settings.redirects.mode is not RedirectMode.RECORD,
-        demo_delay_ms=max(0, floor - floor_of(crawl.seeds[0])),
+        demo_delay_ms=settings.polite.pause_ms,
         request_timeout_ms=settings.fetch.total_timeout_ms,
         max_retries=settings.retry.max,
-        min_gap_per_host_ms=floor,
+        min_gap_per_host_ms=settings.polite.floor_ms,
     )
 
 
 def allowed_hosts(crawl: Crawl) -> list[str]:
-    """Empty where every host is."""
+    """The hosts that the scope named when the run began, and those that joined it; empty where it allows every host."""
     scope = crawl.settings.scope
-    if scope.mode is ScopeMode.ANY:
-        return []
-    if scope.mode is ScopeMode.LIST:
-        return [*scope.hosts, *crawl.joined_hosts]
-    names = [*(hostname_of(seed) for seed in crawl.seeds), *crawl.joined_hosts]
-    if scope.mode is ScopeMode.SAME_DOMAIN:
-        return list(dict.fromkeys(map(registrable_domain, names)))
-    return list(dict.fromkeys(host for name in names for host in (name, www_twin(name)) if host))
+    joined = crawl.joined_hosts if scope.mode is ScopeMode.LIST else hosts_of_scope(scope, crawl.joined_hosts)
+    return list(dict.fromkeys((*crawl.allowed_hosts, *joined)))
 
 
 def normalized_seed(crawl: Crawl) -> str:
@@ -149,7 +178,7 @@ class RunStatus(StrEnum):
 
 
 class Word(StrEnum):
-    """The states of the document; EXCLUDED is ours: ended without a request, by an operator's rule or a limit."""
+    """The states of the document. EXCLUDED and EVICTED are ours: ended without a request, by a rule or a limit."""
 
     QUEUED = "QUEUED"
     IN_PROGRESS = "IN_PROGRESS"
@@ -163,6 +192,7 @@ class Word(StrEnum):
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
     EXCLUDED = "EXCLUDED"
+    EVICTED = "EVICTED"
 
 
 WORDS = {
@@ -175,60 +205,57 @@ WORDS = {
     UrlState.FAILED: Word.FAILED,
     UrlState.EXCLUDED: Word.EXCLUDED,
     UrlState.CANCELLED: Word.CANCELLED,
+    UrlState.EVICTED: Word.EVICTED,
 }
 
 
 def run_status(crawl: Crawl) -> RunStatus:
-    """A cancelled run starts no request any more, so it is shown as what it will be."""
-    if crawl.state is CrawlState.ENDING:
-        return RunStatus.CANCELLED if crawl.reason == Reason.CANCELLED else RunStatus.RUNNING
-    return RunStatus(crawl.state.upper())
+    state = shown_state(crawl)
+    return RunStatus.RUNNING if state is CrawlState.ENDING else RunStatus(state.upper())
+
+
+REDIRECT_WORDS = {
+    RedirectEnd.MOVED: Word.REDIRECT_301,
+    RedirectEnd.FOLLOWED: Word.REDIRECT_FOLLOWED,
+    RedirectEnd.LEFT: Word.REDIRECT_OUT_OF_SCOPE,
+    RedirectEnd.STOPPED: Word.HTTP_TERMINAL,
+}
+
+
+def redirect_word(end: RedirectEnd, mode: RedirectMode) -> Word:
+    """Where redirects are only recorded, all but 301 are the document's "other 3xx"."""
+    if mode is RedirectMode.RECORD and end is not RedirectEnd.MOVED:
+        return Word.HTTP_TERMINAL
+    return REDIRECT_WORDS[end]
 
 
 def word_of(row: UrlRow, mode: RedirectMode) -> Word:
     if row.state is not UrlState.REDIRECTED:
         return WORDS[row.state]
-    if row.status == 301:
-        return Word.REDIRECT_301
-    if mode is not RedirectMode.RECORD:
-        if row.reason == Reason.REDIRECT_OUT_OF_SCOPE:
-            return Word.REDIRECT_OUT_OF_SCOPE
-        if not row.reason:
-            return Word.REDIRECT_FOLLOWED
-    return Word.HTTP_TERMINAL  # "other 3xx": recorded only, a loop, or no target
+    return redirect_word(redirect_end(row.status == 301, row.reason), mode)
 
 
-def counts_of(catalog: Catalog, crawl: Crawl, tallies: Mapping[str, int]) -> dict[Word, int]:
-    """Of every word. What kind a redirect was the tallies do not say: it is counted, where there are any."""
+def filter_of(word: Word | None, mode: RedirectMode) -> UrlFilter | None:
+    """The filter that lets exactly the URLs of a word through; None: a run in this mode can have none."""
+    if word is None:
+        return UrlFilter(kind=Kind.PAGE)
+    states = [state for state, its_word in WORDS.items() if its_word is word]
+    ends = [end for end in REDIRECT_WORDS if redirect_word(end, mode) is word]
+    if not ends:
+        return UrlFilter(tuple(states), kind=Kind.PAGE) if states else None
+    plain = [RedirectEnd.NONE] if states else []
+    return UrlFilter((*states, UrlState.REDIRECTED), redirects=(*plain, *ends), kind=Kind.PAGE)
+
+
+def counts_of(catalog: Listings, crawl: Crawl, tallies: Mapping[str, int]) -> dict[Word, int]:
+    """URLs by word. Tallies do not distinguish redirects: where there are any, their rows are counted."""
     counts = dict.fromkeys(Word, 0)
     for state, word in WORDS.items():
         counts[word] += tallies.get(state, 0)
-    redirected = tallies.get(UrlState.REDIRECTED, 0)
-    if redirected:
-        for word, count in _redirects(catalog, crawl, redirected).items():
-            counts[word] += count
+    if tallies.get(UrlState.REDIRECTED, 0):
+        for end, count in catalog.redirects(crawl.id).items():
+            counts[redirect_word(end, crawl.settings.redirects.mode)] += count
     return counts
-
-
-def _redirects(catalog: Catalog, crawl: Crawl, redirected: int) -> dict[Word, int]:
-    def count(status: int | None = None, reason: str | None = None) -> int:
-        return catalog.count_urls(crawl.id, UrlFilter((UrlState.REDIRECTED,), status=status, reason=reason))
-
-    moved = count(status=301)
-    others = max(0, redirected - moved)
-    if crawl.settings.redirects.mode is RedirectMode.RECORD:
-        return {Word.REDIRECT_301: moved, Word.HTTP_TERMINAL: others}
-    ends = {
-        reason: count(reason=reason) - count(status=301, reason=reason)
-        for reason in (Reason.REDIRECT_OUT_OF_SCOPE, Reason.REDIRECT_LOOP, Reason.REDIRECT_INVALID)
-    }
-    outside = ends[Reason.REDIRECT_OUT_OF_SCOPE]
-    return {
-        Word.REDIRECT_301: moved,
-        Word.REDIRECT_OUT_OF_SCOPE: outside,
-        Word.HTTP_TERMINAL: sum(ends.values()) - outside,
-        Word.REDIRECT_FOLLOWED: max(0, others - sum(ends.values())),
-    }
 
 
 # --- what is answered -----------------------------------------------------------------------------------------------
@@ -237,125 +264,152 @@ def _redirects(catalog: Catalog, crawl: Crawl, redirected: int) -> dict[Word, in
 class RunError(BaseModel):
     """The document's error body."""
 
-    error: str
+    error: str = Field(description="what is wrong, in one line", examples=["Run not found"])
 
 
-class NewRun(Camel):
-    seed_url: str = Field(min_length=1, max_length=65_536, description="where the run begins")
-    settings: RunSettings = RunSettings()
+class NewRun(StrictBody):
+    seed_url: str = Field(
+        min_length=1,
+        max_length=65_536,
+        description="where the run begins: a URL or a bare domain",
+        examples=["https://example.com/"],
+    )
+    settings: RunSettings = Field(
+        RunSettings(),
+        description="what the run may do; what is left out comes from the environment of the control plane",
+    )
 
 
-class Run(BaseModel):
-    id: int
-    seed_url: str
-    normalized_seed_url: str
-    root_url: str
-    allowed_hosts: list[str]
-    run_config: RunConfig
-    status: RunStatus
-    created_at: str
-    completed_at: str | None
+class RunView(BaseModel):
+    id: int = Field(description="the run's id, which is the crawl's number", examples=[7])
+    seed_url: str = Field(description="as it was sent", examples=["example.com"])
+    normalized_seed_url: str = Field(description="as it is asked for", examples=["https://example.com/"])
+    root_url: str = Field(description="the same: the first URL of the run", examples=["https://example.com/"])
+    allowed_hosts: list[str] = Field(
+        description="hosts that the run may go to; empty: every host", examples=[["example.com", "www.example.com"]]
+    )
+    run_config: RunConfig = Field(description="the settings as they are stored with the run")
+    status: RunStatus = Field(description="where the run is in its life", examples=["RUNNING"])
+    created_at: Stamp = Field(description="when it was started", examples=["2026-03-02T09:30:00.000Z"])
+    completed_at: Stamp | None = Field(description="when it ended; null: it has not", examples=[None])
 
 
-class RunState(Run):
-    counters: dict[Word, int]
-    total_urls: int
+class RunState(RunView):
+    counters: dict[Word, int] = Field(
+        description="URLs by status",
+        examples=[{"QUEUED": 203, "IN_PROGRESS": 12, "VISITED": 980, "REDIRECT_301": 35, "NOT_FOUND": 8, "FAILED": 2}],
+    )
+    total_urls: int = Field(description="URLs that are known", examples=[1240])
 
 
 class RunSummary(RunState):
-    terminal_urls: int
-    requests: int
-    retries: int
-    bytes: int
-    errors: dict[str, int]
-    limited_by: str | None
-    active_ms: int
+    terminal_urls: int = Field(description="URLs that have ended", examples=[1025])
+    requests: int = Field(description="requests that came to an end, with an answer or an error", examples=[1041])
+    retries: int = Field(description="tries after the first one of a URL", examples=[6])
+    bytes: int = Field(description="bytes received in bodies", examples=[48210344])
+    errors: dict[str, int] = Field(
+        description="URLs that ended with an error, by kind", examples=[{"not_found": 8, "timeout": 2}]
+    )
+    limited_by: str | None = Field(
+        description="the limit that ended it or refused some of its links; null: none", examples=[None]
+    )
+    active_ms: int = Field(description="milliseconds that it ran, pauses not counted", examples=[2561000])
 
 
 class Runs(BaseModel):
-    runs: list[Run]
+    runs: list[RunView] = Field(description="the latest runs, the last one first")
 
 
 class RunUrl(BaseModel):
-    id: int
-    normalized_url: str
-    raw_url: str | None
-    status: Word
-    depth: int
-    discovered_from_url_id: int | None
-    http_status: int | None
-    content_type: str | None
-    redirect_to: str | None
-    title: str | None
-    retry_count: int
-    error_class: str | None
-    last_error: str | None
-    claimed_by_worker: int | None
-    claimed_at: str | None
-    visited_at: str | None
-    updated_at: str | None
+    id: int = Field(description="number of the URL: later ones were found later", examples=[815])
+    normalized_url: str = Field(description="as it is compared and asked for", examples=["https://example.com/docs/"])
+    raw_url: str | None = Field(description="the href as it was seen; null: the seed", examples=["../docs/"])
+    status: Word = Field(description="where it is in its life", examples=["VISITED"])
+    depth: int = Field(description="links away from the seed", examples=[2])
+    discovered_from_url_id: int | None = Field(
+        description="id of the URL that it was found on; null: the seed", examples=[1]
+    )
+    http_status: int | None = Field(description="status of its last answer; null: none came", examples=[200])
+    content_type: str | None = Field(
+        description="Content-Type of its last answer", examples=["text/html; charset=utf-8"]
+    )
+    redirect_to: str | None = Field(description="where its answer leads; null: it is no redirect", examples=[None])
+    title: str | None = Field(description="title of the page; null: it has none", examples=["Documentation"])
+    retry_count: int = Field(description="tries after the first", examples=[0])
+    error_class: str | None = Field(description="kind of its last error; null: none", examples=[None])
+    last_error: str | None = Field(description="what went wrong last, in words; null: nothing", examples=[None])
+    claimed_by_worker: int | None = Field(description="the worker that asks for it now; null: none", examples=[None])
+    claimed_at: str | None = Field(description="when that worker took it up; null: none has", examples=[None])
+    visited_at: str | None = Field(
+        description="when its last answer came; null: none came", examples=["2026-03-02T09:30:00.000Z"]
+    )
+    updated_at: str | None = Field(
+        description="when it was found, taken up, tried again or ended last", examples=["2026-03-02T09:30:00.000Z"]
+    )
 
 
 class Pagination(BaseModel):
-    total: int
-    returned: int
-    limit: int
-    offset: int
-    has_more: bool
+    total: int = Field(description="URLs of this status, in all", examples=[1240])
+    returned: int = Field(description="URLs in this answer", examples=[1])
+    limit: int = Field(description="the most that an answer has", examples=[200])
+    offset: int = Field(description="URLs that were skipped", examples=[0])
+    has_more: bool = Field(description="whether there are URLs behind these", examples=[True])
 
 
 class RunUrls(BaseModel):
-    urls: list[RunUrl]
-    pagination: Pagination
+    urls: list[RunUrl] = Field(description="a page of URLs")
+    pagination: Pagination = Field(description="where this page lies")
 
 
 class Edge(BaseModel):
-    discovered_from_url_id: int
-    id: int
+    discovered_from_url_id: int = Field(description="id of the page", examples=[1])
+    id: int = Field(description="id of the URL that was found on it", examples=[815])
 
 
 class RunGraph(BaseModel):
-    run_id: int
-    edges: list[Edge]
-    returned: int
-    has_more: bool
+    run_id: int = Field(description="the run's id", examples=[7])
+    edges: list[Edge] = Field(description="who was found on which page, in the order of their ids")
+    returned: int = Field(description="edges in this answer", examples=[1])
+    has_more: bool = Field(description="whether there are more than `limit`", examples=[False])
 
 
-class Node(BaseModel):
-    id: int
-    normalized_url: str
-    status: Word
-    depth: int
-    discovered_from_url_id: int | None
+class RunNode(BaseModel):
+    id: int = Field(description="number of the URL", examples=[815])
+    normalized_url: str = Field(description="as it is compared and asked for", examples=["https://example.com/docs/"])
+    status: Word = Field(description="where it is in its life", examples=["VISITED"])
+    depth: int = Field(description="links away from the seed", examples=[2])
+    discovered_from_url_id: int | None = Field(
+        description="id of the URL that it was found on; null: the seed", examples=[1]
+    )
 
 
 class GraphDelta(BaseModel):
-    """The URLs found since `after_version`; ask again with `version`."""
+    """The URLs that were found or changed since `after_version`; ask again with `version`."""
 
-    version: int
-    nodes: list[Node]
-    edges: list[Edge]
-    has_more: bool
+    version: int = Field(description="give it as `after_version` of the next request", examples=[4711])
+    nodes: list[RunNode] = Field(description="URLs that were found or have changed")
+    edges: list[Edge] = Field(description="of these, who was found on which page")
+    has_more: bool = Field(description="ask again at once: there are more than `limit`", examples=[False])
 
 
 class Cancelled(BaseModel):
-    status: RunStatus
-    changed: bool
-    cancelled_url_count: int
+    status: RunStatus = Field(description="where the run is now", examples=["CANCELLED"])
+    changed: bool = Field(description="false: it was over before, and stays as it was", examples=[True])
+    cancelled_url_count: int = Field(description="its URLs that end without a request because of this", examples=[215])
 
 
 def run_fields(crawl: Crawl) -> dict[str, Any]:
     root = normalized_seed(crawl)
     return {
         "id": crawl.id,
-        "seed_url": crawl.seeds[0],
+        "seed_url": crawl.seed_sent,
         "normalized_seed_url": root,
         "root_url": root,
         "allowed_hosts": allowed_hosts(crawl),
         "run_config": config_of(crawl),
         "status": run_status(crawl),
-        "created_at": iso_time(crawl.created_at),
-        "completed_at": _time(crawl.ended_at),
+        "created_at": crawl.created_at,
+        "completed_at": crawl.ended_at,
     }
 
 
@@ -377,7 +431,7 @@ def url_fields(row: UrlRow, mode: RedirectMode) -> Record:
         "claimed_by_worker": row.claimed_by,
         "claimed_at": _time(row.claimed_at),
         "visited_at": _time(row.fetched_at),
-        "updated_at": _time(row.claimed_at or row.fetched_at),
+        "updated_at": _time(row.updated_at),
     }
 
 
@@ -389,11 +443,5 @@ def edge_of(row: UrlRow) -> Edge | None:
     return None if row.discovered_from is None else Edge(discovered_from_url_id=row.discovered_from, id=row.id)
 
 
-def node_of(row: UrlRow, mode: RedirectMode) -> Node:
-    return Node(
-        id=row.id,
-        normalized_url=row.url,
-        status=word_of(row, mode),
-        depth=row.depth,
-        discovered_from_url_id=row.discovered_from,
-    )
+def node_of(row: UrlRow, mode: RedirectMode) -> RunNode:
+    return RunNode.model_validate(url_fields(row, mode))

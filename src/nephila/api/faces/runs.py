@@ -4,26 +4,26 @@ A run is a crawl and its id is the crawl's number. Crawls that were made elsewhe
 """
 
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from nephila import log
 from nephila.api.access import Writer, guarded
-from nephila.api.faces import Format, create, exported, may_go_private, streamed
+from nephila.api.faces import FormatWord, exported, may_go_private, private_way, streamed
 from nephila.api.faces.run_records import (
-    WORDS,
     Cancelled,
     GraphDelta,
     NewRun,
     Pagination,
-    Run,
     RunError,
     RunGraph,
     Runs,
@@ -32,50 +32,49 @@ from nephila.api.faces.run_records import (
     RunSummary,
     RunUrl,
     RunUrls,
+    RunView,
     Word,
     counts_of,
     edge_of,
+    filter_of,
     merged,
     node_of,
     run_fields,
     run_status,
     settings_for,
     url_fields,
-    word_of,
 )
-from nephila.api.problems import CODES, Problem, plain, problem_of
-from nephila.api.query import known_query
-from nephila.api.services import Shared, lent_catalog
+from nephila.api.problems import Problem, declared, plain, problem_of
+from nephila.api.recent import RecentAnswers
+from nephila.api.routers import strict_router
+from nephila.api.routes.export import Accepted
+from nephila.api.routes.new_crawls import start_crawl
+from nephila.api.services import Shared, StorePool, lent_catalog
+from nephila.clock import Clock
 from nephila.control import crawls
 from nephila.control.export import rows_of
+from nephila.control.graph import changed_pages
 from nephila.control.progress import ended_of, errors_of
 from nephila.errors import NephilaError, UsageError
-from nephila.frontier.operators import Access
-from nephila.frontier.store import Catalog, Crawl, UrlFilter, UrlRow, UrlSort
-from nephila.models import CrawlState, UrlState
+from nephila.frontier.catalog import Catalog
+from nephila.frontier.records import UrlFilter, UrlRow, UrlSort
+from nephila.frontier.store import Crawl
+from nephila.frontier.tokens import Access
+from nephila.models import OPEN, CrawlState, Tally, UrlState
 
 RUNS_SHOWN, RUNS_SHOWN_MAX = 20, 100
 URLS_SHOWN, URLS_SHOWN_MAX = 200, 50_000
 EXPORT_ROWS, EXPORT_ROWS_MAX = 50_000, 10_000_000
 EDGES_SHOWN, EDGES_SHOWN_MAX = 50_000, 100_000
 DELTA_SHOWN, DELTA_SHOWN_MAX = 1000, 10_000
-PICKED_ROWS_MAX = 50_000  # looked through for a word that is finer than our states
-RECENT_MS = 1000.0  # however many clients poll a run, the store is asked for it once in this time
+TOTAL_HEADER, TRUNCATED_HEADER = "X-Total-Count", "X-Truncated"
+RECENT_MS = 1000.0  # between two looks at a run, however many clients poll it
 RECENT_RUNS_MAX = 1000
-FILTERS: dict[Word | None, UrlFilter] = {None: UrlFilter()} | {
-    word: UrlFilter(states=(state,)) for state, word in WORDS.items() if word is not Word.HTTP_TERMINAL
-}
-FILTERS[Word.REDIRECT_301] = UrlFilter(states=(UrlState.REDIRECTED,), status=301)
 SORTS = {
     "id": UrlSort.ID,
     "visited_at": UrlSort.FETCHED_AT,
-    "updated_at": UrlSort.FETCHED_AT,
+    "updated_at": UrlSort.UPDATED_AT,
     "normalized_url": UrlSort.URL,
-}
-SORT_KEYS: dict[UrlSort, Callable[[UrlRow], Any]] = {
-    UrlSort.ID: lambda row: row.id,
-    UrlSort.FETCHED_AT: lambda row: (row.fetched_at or 0, row.id),
-    UrlSort.URL: lambda row: row.url,
 }
 
 
@@ -86,56 +85,50 @@ SORT_KEYS: dict[UrlSort, Callable[[UrlRow], Any]] = {
 class Look:
     """A run as it was at a moment."""
 
-    tick_ms: float
     crawl: Crawl
     tallies: Mapping[str, int]
     counters: dict[Word, int]
 
     def state(self) -> dict[str, Any]:
-        return run_fields(self.crawl) | {"counters": self.counters, "total_urls": self.tallies.get("urls", 0)}
+        return run_fields(self.crawl) | {"counters": self.counters, "total_urls": self.tallies.get(Tally.URLS, 0)}
 
     def summary(self) -> dict[str, Any]:
         tallies = self.tallies
         return self.state() | {
             "terminal_urls": ended_of(tallies),
-            "requests": tallies.get("requests", 0),
-            "retries": tallies.get("retries", 0),
-            "bytes": tallies.get("bytes", 0),
+            **{name: tallies.get(name, 0) for name in ("requests", "retries", "bytes")},
             "errors": dict(errors_of(tallies)),
             "limited_by": self.crawl.limited_by or None,
             "active_ms": self.crawl.active_ms,
         }
 
 
-class Watch:
-    """Recent looks at runs and the time of the last maintenance pass: one of each app, used by many threads.
+class RunWatch:
+    """What clients that poll share: recent looks at runs and one maintenance pass a second. Any thread may ask."""
 
-    Two threads that come together may both ask the store: harmless, and cheaper than a lock over a slow store.
-    """
+    def __init__(self, pool: StorePool, clock: Clock) -> None:
+        self._pool = pool
+        self._looks: RecentAnswers[int, Look] = RecentAnswers(clock, RECENT_MS, RECENT_RUNS_MAX)
+        self._passes: RecentAnswers[None, None] = RecentAnswers(clock, RECENT_MS)
 
-    def __init__(self) -> None:
-        self._looks: dict[int, Look] = {}
-        self._pass_tick = float("-inf")
+    def look(self, run: int) -> Look:
+        return self._looks.get(run, partial(self._look, run))
 
-    def look(self, catalog: Catalog, run: int, now: float) -> Look:
-        known = self._looks.get(run)
-        if known is not None and now < known.tick_ms + RECENT_MS:
-            return known
-        crawl, tallies = run_of(catalog, run), catalog.tallies(run)
-        if len(self._looks) >= RECENT_RUNS_MAX:
-            self._looks.clear()
-        found = self._looks[run] = Look(now, crawl, tallies, counts_of(catalog, crawl, tallies))
-        return found
+    def _look(self, run: int) -> Look:
+        with self._pool.use() as store:
+            crawl, tallies = run_of(store.catalog, run), store.catalog.tallies(run)
+            return Look(crawl, tallies, counts_of(store.catalog, crawl, tallies))
 
     def forget(self, run: int) -> None:
-        self._looks.pop(run, None)
+        self._looks.forget(run)
 
-    def pass_due(self, now: float) -> bool:
-        """At most one maintenance pass a second, whoever asks; it is exact, so more would not rush anything either."""
-        due = now >= self._pass_tick + RECENT_MS
-        if due:
-            self._pass_tick = now
-        return due
+    def maintain(self) -> None:
+        """At most one pass a second, however many ask; a pass is exact, so more would not rush anything."""
+        self._passes.get_at_once(None, self._pass, None)
+
+    def _pass(self) -> None:
+        with self._pool.use() as store:
+            store.upkeep.run_once()
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------
@@ -149,7 +142,7 @@ def run_of(catalog: Catalog, run: int) -> Crawl:
 
 
 class RunRoute(APIRoute):
-    """Whatever is wrong with a request, its answer has the document's error body."""
+    """Answers every error with the document's error body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -164,57 +157,70 @@ class RunRoute(APIRoute):
 
 
 def _refused(problem: Problem) -> JSONResponse:
-    """The document knows 400 and 404 for what is wrong with a request."""
+    """The document answers 400 where the rest of the API answers 422."""
     status = 400 if problem.status == 422 else problem.status
     return JSONResponse({"error": plain(problem.message)}, status, problem.headers)
 
 
 def guarded_run(needed: Access, *problems: int, model: Any = None) -> dict[str, Any]:
-    """As `guarded`, with the document's error body; `model`: what an export is made of."""
-    statuses = sorted({*problems, 400, 401, 403, 503})
-    responses: dict[int | str, Any] = {
-        status: {"model": RunError, "description": CODES[status]} for status in statuses
-    } | {"4XX": {"model": RunError, "description": "any other fault of a request"}}
+    """As `guarded`, with the document's error body; `model`: the record of an export."""
+    responses = declared(400, 401, 403, *problems, model=RunError)
+    responses["4XX"] = {"model": RunError, "description": "any other fault of a request"}
     return guarded(needed) | {"responses": responses | ({200: exported(model)} if model else {})}
 
 
 # --- routes ---------------------------------------------------------------------------------------------------------
 
-router = APIRouter(prefix="/crawl-runs", tags=["runs (000)"], route_class=RunRoute, dependencies=[Depends(known_query)])
+router = strict_router("/crawl-runs", "runs (000)", route_class=RunRoute)
 RunId = Annotated[int, Path(ge=1, le=2**63 - 1, description="the run's id, which is the crawl's number")]
 
 
 @router.post("", status_code=201, **guarded_run(Access.WRITE, 413, 429))
-def start_run(new: NewRun, services: Shared, caller: Writer) -> Run:
-    """Start a crawl of one seed; what `settings` leaves out comes from the environment of the control plane."""
+def start_run(new: NewRun, services: Shared, caller: Writer) -> RunView:
+    """Start a run.
+
+    A crawl of one seed. What `settings` leaves out comes from the environment of the control plane.
+    """
     seed = crawls.seed_url(new.seed_url)
     private = may_go_private(services, caller)
-    settings = settings_for(merged(new.settings, os.environ), seed, allow_private=private)
-    return Run(**run_fields(create(services, caller, [seed], settings, "seedUrl")))
+    wanted = merged(new.settings, os.environ)
+    settings = settings_for(wanted, seed, allow_private=private, own_hosts=services.settings.own_hosts)
+    way = private_way(services)
+    crawl = start_crawl(services, caller, [new.seed_url], settings, field="seedUrl", private_way=way)
+    return RunView(**run_fields(crawl))
 
 
 @router.get("", **guarded_run(Access.READ))
-def list_runs(services: Shared, limit: Annotated[int, Query(ge=1, le=RUNS_SHOWN_MAX)] = RUNS_SHOWN) -> Runs:
-    """The latest first."""
+def list_runs(
+    services: Shared,
+    limit: Annotated[int, Query(ge=1, le=RUNS_SHOWN_MAX, description="the most that is answered")] = RUNS_SHOWN,
+) -> Runs:
+    """List the runs, the latest first.
+
+    Every crawl is a run, whichever API has started it.
+    """
     with services.pool.use() as store:
-        found = store.catalog.crawls()[: -limit - 1 : -1]
-    return Runs(runs=[Run(**run_fields(crawl)) for crawl in found])
+        found = store.catalog.crawls(limit=limit)
+    return Runs(runs=[RunView(**run_fields(crawl)) for crawl in found])
 
 
 @router.get("/{id}", **guarded_run(Access.READ, 404))
-def show_run(id: RunId, services: Shared, request: Request) -> RunState:
-    """Status and counters; triggers one maintenance pass, at most one a second. It cannot rush the end of a run."""
-    watch, now = watch_of(request), services.clock.tick_ms()
-    with services.pool.use() as store:
-        if watch.pass_due(now):
-            store.upkeep.run_once()
-        return RunState(**watch.look(store.catalog, id, now).state())
+def show_run(id: RunId, services: Shared) -> RunState:
+    """Show the status and counters of a run.
+
+    It triggers one maintenance pass, at most one a second. It cannot rush the end of a run.
+    """
+    services.runs.maintain()
+    return RunState(**services.runs.look(id).state())
 
 
 @router.get("/{id}/summary", **guarded_run(Access.READ, 404))
-def summarize_run(id: RunId, services: Shared, request: Request) -> RunSummary:
-    with services.pool.use() as store:
-        return RunSummary(**watch_of(request).look(store.catalog, id, services.clock.tick_ms()).summary())
+def summarize_run(id: RunId, services: Shared) -> RunSummary:
+    """Summarize a run.
+
+    Its status and counters, requests, retries, bytes and errors.
+    """
+    return RunSummary(**services.runs.look(id).summary())
 
 
 @router.get("/{id}/urls", **guarded_run(Access.READ, 404))
@@ -222,12 +228,18 @@ def list_run_urls(
     id: RunId,
     services: Shared,
     status: Annotated[Word | None, Query(description="only URLs of this status")] = None,
-    limit: Annotated[int, Query(ge=1, le=URLS_SHOWN_MAX)] = URLS_SHOWN,
-    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
-    sort: Literal["id", "visited_at", "updated_at", "normalized_url"] = "id",
-    order: Literal["asc", "desc"] = "asc",
+    limit: Annotated[int, Query(ge=1, le=URLS_SHOWN_MAX, description="the most that a page has")] = URLS_SHOWN,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="URLs to skip")] = 0,
+    sort: Annotated[
+        Literal["id", "visited_at", "updated_at", "normalized_url"], Query(description="by what to sort")
+    ] = "id",
+    order: Annotated[Literal["asc", "desc"], Query(description="`desc`: the last first")] = "asc",
 ) -> RunUrls:
-    listing = Listing(status, SORTS[sort], order == "desc", limit, offset)
+    """List the URLs of a run.
+
+    In numbered pages, in the order that `sort` names. A very large run is listed by id only.
+    """
+    listing = RunListing(status, SORTS[sort], order == "desc", limit, offset)
     with services.pool.use() as store:
         crawl = run_of(store.catalog, id)
         rows, total = listed(store.catalog, crawl, listing)
@@ -237,24 +249,48 @@ def list_run_urls(
     return RunUrls(urls=[RunUrl.model_validate(url_fields(row, mode)) for row in rows], pagination=pagination)
 
 
-@router.get("/{id}/export", response_class=StreamingResponse, **guarded_run(Access.READ, 404, model=list[RunUrl]))
+@router.get("/{id}/export", response_class=StreamingResponse, **guarded_run(Access.READ, 404, model=RunUrl))
 def export_run(
     id: RunId,
     services: Shared,
-    format: Format = "json",
-    limit: Annotated[int, Query(ge=1, le=EXPORT_ROWS_MAX)] = EXPORT_ROWS,
+    format: FormatWord = "json",
+    limit: Annotated[int, Query(ge=1, le=EXPORT_ROWS_MAX, description="rows, at most")] = EXPORT_ROWS,
+    accepted: Accepted = "",
 ) -> StreamingResponse:
+    """Export the URLs of a run.
+
+    By id, up to `limit`, as a stream. An export that is cut there says so: `X-Truncated: true`, with the number of URLs
+    in `X-Total-Count`, and a line `export_truncated` in the log of the control plane at its end. It is compressed for
+    whoever sends `Accept-Encoding: gzip`.
+    """
     with services.pool.use() as store:
         mode = run_of(store.catalog, id).settings.redirects.mode
-    rows = islice(rows_of(lent_catalog(services.pool), id, UrlFilter()), limit)
-    return streamed(rows, lambda row: url_fields(row, mode), RunUrl.model_fields, format, f"crawl-run-{id}")
+        total, cut = store.catalog.tallies(id).get(Tally.URLS, 0), store.catalog.has_more_than(id, limit)
+    rows: Iterable[UrlRow] = islice(rows_of(lent_catalog(services.pool), id, UrlFilter()), limit)
+    if cut:
+        rows = chain(rows, _said_cut(id, limit, total))
+    name = f"crawl-run-{id}"
+    answer = streamed(rows, lambda row: url_fields(row, mode), RunUrl.model_fields, format, name, accepted)
+    answer.headers.update({TOTAL_HEADER: str(total), TRUNCATED_HEADER: str(cut).lower()})
+    return answer
+
+
+def _said_cut(run: int, limit: int, total: int) -> Iterator[UrlRow]:
+    """No rows, but a line in the log, when all before it are read."""
+    log.component_log("control-plane", crawl=run).warning("export_truncated", rows=limit, urls=total)
+    yield from ()
 
 
 @router.get("/{id}/graph", **guarded_run(Access.READ, 404))
 def run_graph(
-    id: RunId, services: Shared, limit: Annotated[int, Query(ge=1, le=EDGES_SHOWN_MAX)] = EDGES_SHOWN
+    id: RunId,
+    services: Shared,
+    limit: Annotated[int, Query(ge=1, le=EDGES_SHOWN_MAX, description="edges, at most")] = EDGES_SHOWN,
 ) -> RunGraph:
-    """Who was discovered on which page: discovered_from_url_id -> id."""
+    """Show which URL was found on which page of a run.
+
+    Edges discovered_from_url_id -> id, in the order of the ids.
+    """
     with services.pool.use() as store:
         seeds = len(run_of(store.catalog, id).seeds)
     looked = limit + 1 + min(seeds, EDGES_SHOWN_MAX)  # only seeds have no edge
@@ -268,49 +304,48 @@ def run_graph(
 def run_graph_delta(
     id: RunId,
     services: Shared,
-    after_version: Annotated[int, Query(ge=0, le=2**63 - 1)] = 0,
-    limit: Annotated[int, Query(ge=1, le=DELTA_SHOWN_MAX)] = DELTA_SHOWN,
+    after_version: Annotated[
+        int, Query(ge=0, le=2**63 - 1, description="what `version` of the answer before says; 0: from the beginning")
+    ] = 0,
+    limit: Annotated[int, Query(ge=1, le=DELTA_SHOWN_MAX, description="nodes, at most")] = DELTA_SHOWN,
 ) -> GraphDelta:
-    """What was discovered since; a URL's later states are in /urls."""
+    """Follow the graph of a run.
+
+    What was found or has changed its state since `after_version`. A URL that changed comes again, with its edge.
+    """
     with services.pool.use() as store:
         mode = run_of(store.catalog, id).settings.redirects.mode
-        found = list(islice(rows_of(store.catalog, id, UrlFilter(), after_version), limit + 1))
-    rows = found[:limit]
+        changed = changed_pages(store.catalog, id, after_version, limit)
     return GraphDelta(
-        version=rows[-1].id if rows else after_version,
-        nodes=[node_of(row, mode) for row in rows],
-        edges=[edge for row in rows if (edge := edge_of(row))],
-        has_more=len(found) > limit,
+        version=changed.next,
+        nodes=[node_of(row, mode) for row in changed.rows],
+        edges=[edge for row in changed.rows if (edge := edge_of(row))],
+        has_more=changed.more,
     )
 
 
 @router.post("/{id}/cancel", **guarded_run(Access.WRITE, 404))
-def cancel_run(id: RunId, services: Shared, request: Request) -> Cancelled:
-    """Answers when no request of it starts any more; a run that is over stays as it is."""
+def cancel_run(id: RunId, services: Shared) -> Cancelled:
+    """Cancel a run.
+
+    It answers when no request of the run starts any more. A run that is over stays as it is.
+    """
     with services.pool.use() as store:
         catalog = store.catalog
         crawl = run_of(catalog, id)
-        changed = crawl.state in (CrawlState.RUNNING, CrawlState.PAUSED)  # what is ending goes on to its end
+        changed = crawl.state in (CrawlState.RUNNING, CrawlState.PAUSED)  # a crawl that is ending is left alone
         if changed:
             crawls.cancel(catalog, id)
-            watch_of(request).forget(id)
+            services.runs.forget(id)
         tallies = catalog.tallies(id)
         cancelled = tallies.get(UrlState.CANCELLED, 0)
         status = run_status(catalog.crawl(id))
-    still_open = tallies.get("queued", 0) + tallies.get("in_progress", 0) if status is RunStatus.CANCELLED else 0
+    still_open = sum(tallies.get(state, 0) for state in OPEN) if status is RunStatus.CANCELLED else 0
     return Cancelled(status=status, changed=changed, cancelled_url_count=cancelled + still_open)
 
 
-def watch_of(request: Request) -> Watch:
-    state = request.app.state
-    if not hasattr(state, "run_watch"):
-        state.run_watch = Watch()
-    found: Watch = state.run_watch
-    return found
-
-
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RunListing:
     status: Word | None
     sort: UrlSort
     descending: bool
@@ -318,21 +353,12 @@ class Listing:
     offset: int
 
 
-def listed(catalog: Catalog, crawl: Crawl, asked: Listing) -> tuple[list[UrlRow], int]:
-    """A page of rows, and how many there are in all."""
-    where = FILTERS.get(asked.status)
+def listed(catalog: Catalog, crawl: Crawl, asked: RunListing) -> tuple[list[UrlRow], int]:
+    """A page of rows, and how many there are in all. UsageError where a run is too large for it."""
+    where = filter_of(asked.status, crawl.settings.redirects.mode)
     if where is None:
-        return _picked(catalog, crawl, asked)
+        return [], 0
     rows = catalog.sorted_urls(
         crawl.id, where, asked.sort, descending=asked.descending, limit=asked.limit, offset=asked.offset
     )
     return rows, catalog.count_urls(crawl.id, where)
-
-
-def _picked(catalog: Catalog, crawl: Crawl, asked: Listing) -> tuple[list[UrlRow], int]:
-    """For words that divide our `redirected`: picked among the first PICKED_ROWS_MAX redirects and HTTP errors."""
-    where = UrlFilter(states=(UrlState.REDIRECTED, UrlState.HTTP_ERROR))
-    looked = islice(rows_of(catalog, crawl.id, where), PICKED_ROWS_MAX)
-    rows = [row for row in looked if word_of(row, crawl.settings.redirects.mode) is asked.status]
-    rows.sort(key=SORT_KEYS[asked.sort], reverse=asked.descending)
-    return rows[asked.offset : asked.offset + asked.limit], len(rows)

@@ -1,27 +1,27 @@
 """The archived answer of a page, as data: nothing of it ever runs as a part of this server."""
 
-from fastapi import APIRouter, Request, Response
+from typing import Any
+
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
+from pydantic import Field
 
 from nephila.api.access import guarded, reads_or_has_ticket
 from nephila.api.lookup import crawl_named, url_of
 from nephila.api.problems import Problem
 from nephila.api.query import CrawlRef, UrlId
-from nephila.api.schemas import AncestorView, PageView, TicketView, UrlView
+from nephila.api.routers import noun_router
+from nephila.api.routes.urls import AncestorView, UrlView
+from nephila.api.schemas import Moment, View
 from nephila.api.services import Services, Shared
-from nephila.archive.reader import ArchivedResponse, read_response
 from nephila.control.explain import explain
-from nephila.extract.encoding import charset_of, decode_html
+from nephila.control.pages import PageContent, page_of
 from nephila.extract.page import is_html
-from nephila.fetch.body import decode_body
-from nephila.frontier.operators import Access
-from nephila.frontier.store import UrlRow
-from nephila.models import ArchivePlace
-from nephila.profiles import CrawlSettings
+from nephila.frontier.records import UrlRow
+from nephila.frontier.tokens import Access
 from nephila.settings import user_agent_of
 
 TEXT_BYTES_MAX = 2 << 20  # of a body that is shown as text
-BINARY_LOOK = 8192
 # Even a browser that is led here gets a download from an origin of its own.
 SANDBOX = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -37,27 +37,57 @@ RENDERED = {
     "Referrer-Policy": "no-referrer",
 }
 
+PAGE = "<!doctype html><title>Documentation</title>"
 BYTES = {
     "description": "the bytes",
-    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}, "example": PAGE}},
 }
 
-HTML = {"description": "the page", "content": {"text/html": {"schema": {"type": "string"}}}}
+HTML = {"description": "the page", "content": {"text/html": {"schema": {"type": "string"}, "example": PAGE}}}
 
-router = APIRouter(tags=["pages"])
+router = noun_router("pages")
+
+
+class PageView(View):
+    url: UrlView = Field(description="the URL, as it is listed")
+    fetched_at: Moment = Field(description="when the answer came", examples=["2026-03-02T09:30:00Z"])
+    ip: str | None = Field(description="address that answered", examples=["192.0.2.10"])
+    status: int = Field(description="HTTP status", examples=[200])
+    headers: list[tuple[str, str]] = Field(
+        description="as received, in their order", examples=[[["content-type", "text/html; charset=utf-8"]]]
+    )
+    body: str | None = Field(description="decoded text; null: it is binary", examples=[PAGE])
+    body_bytes: int = Field(description="size of the decoded body", examples=[18233])
+    charset: str | None = Field(description="how the bytes were read as text; null: it is binary", examples=["utf-8"])
+    truncated: bool = Field(description="the body goes on; /page/raw has all of it", examples=[False])
+    facts: dict[str, Any] = Field(
+        description="what was found in the page",
+        examples=[{"ip": "192.0.2.10", "protocol": "h2", "description": "How to begin", "links_out": 42}],
+    )
+    redirects: list[AncestorView] = Field(description="what its answer led to")
+
+
+class TicketView(View):
+    path: str = Field(
+        description="opens the rendered page for a minute, without a token",
+        examples=["/api/v1/crawls/7/urls/815/page/rendered?ticket=EXAMPLE"],
+    )
 
 
 @router.get("/crawls/{crawl}/urls/{url_id}/page", **guarded(Access.READ, 404))
 def get_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> PageView:
-    """Headers as received, the body as text, what was found in it, where it led."""
+    """Show the archived answer of a URL.
+
+    Headers as received, the body as text, what was found in it, where it led.
+    """
     with shared.pool.use() as store:
         found = crawl_named(store, crawl)
         row = url_of(store, found, url_id)
         known = explain(
             store.catalog, store.rulebook.rulings(), found, row.url, user_agent_of(found.settings, shared.settings)
         )
-    response, body = _answer(shared, row, found.settings)
-    text, charset = shown_text(body, response)
+    page = page_of(store.archive, row, found.settings)
+    response, (text, charset) = page.response, page.text(TEXT_BYTES_MAX)
     return PageView(
         url=UrlView.model_validate(row),
         fetched_at=response.date,
@@ -65,9 +95,9 @@ def get_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> PageView:
         status=response.status,
         headers=list(response.headers),
         body=text,
-        body_bytes=len(body),
+        body_bytes=len(page.body),
         charset=charset,
-        truncated=len(body) > TEXT_BYTES_MAX,
+        truncated=len(page.body) > TEXT_BYTES_MAX,
         facts=known.facts,
         redirects=[AncestorView.model_validate(ancestor) for ancestor in known.redirects],
     )
@@ -79,11 +109,14 @@ def get_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> PageView:
     **guarded(Access.READ, 404, answers={200: BYTES}),
 )
 def get_raw_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
-    """The decoded body, byte for byte; its type is in X-Archived-Content-Type."""
-    row, _, body = _archived(shared, crawl, url_id)
+    """Download the archived body of a URL.
+
+    Decoded, byte for byte. Its type is in X-Archived-Content-Type: a browser saves it and never shows it.
+    """
+    row, page = _archived(shared, crawl, url_id)
     kind = (row.content_type or "").encode("ascii", "replace").decode()
     headers = SANDBOX | {"X-Archived-Content-Type": "".join(filter(str.isprintable, kind))}
-    return Response(body, media_type="application/octet-stream", headers=headers)
+    return Response(page.body, media_type="application/octet-stream", headers=headers)
 
 
 @router.get(
@@ -92,17 +125,23 @@ def get_raw_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
     **guarded(Access.READ, 404, answers={200: HTML}, by=reads_or_has_ticket),
 )
 def get_rendered_page(shared: Shared, crawl: CrawlRef, url_id: UrlId) -> Response:
-    """The page as a browser shows it without scripts and without the network, in a sandbox."""
-    row, response, body = _archived(shared, crawl, url_id)
-    text, _ = shown_text(body, response)
-    if text is None or not is_html(row.content_type, body):
+    """Show the archived page of a URL as a browser does.
+
+    Without scripts and without the network, in a sandbox. A `ticket` opens it without a token, for a minute.
+    """
+    row, page = _archived(shared, crawl, url_id)
+    text, _ = page.text(TEXT_BYTES_MAX)
+    if text is None or not is_html(row.content_type, page.body):
         raise Problem(404, f"{row.url} is no HTML page: /page/raw has its bytes", code="not_html")
     return HTMLResponse(text, headers=RENDERED)
 
 
 @router.get("/crawls/{crawl}/urls/{url_id}/page/ticket", **guarded(Access.READ, 404))
 def get_page_ticket(request: Request, shared: Shared, crawl: CrawlRef, url_id: UrlId) -> TicketView:
-    """Where a frame, which can send no token, finds the rendered page for the next minute."""
+    """Get a ticket for the rendered page of a URL.
+
+    A frame can send no token: the path that is answered opens for a minute without one.
+    """
     with shared.pool.use() as store:
         found = crawl_named(store, crawl)
         row = url_of(store, found, url_id)
@@ -111,29 +150,8 @@ def get_page_ticket(request: Request, shared: Shared, crawl: CrawlRef, url_id: U
     return TicketView(path=f"{path}?ticket={shared.tickets.issue(number, row.id)}")
 
 
-def _archived(shared: Services, crawl: str, url_id: int) -> tuple[UrlRow, ArchivedResponse, bytes]:
+def _archived(shared: Services, crawl: str, url_id: int) -> tuple[UrlRow, PageContent]:
     with shared.pool.use() as store:
         found = crawl_named(store, crawl)
         row = url_of(store, found, url_id)
-    return row, *_answer(shared, row, found.settings)
-
-
-def _answer(shared: Services, row: UrlRow, settings: CrawlSettings) -> tuple[ArchivedResponse, bytes]:
-    response = read_response(shared.settings.archive_folder, place_of(row))
-    return response, decode_body(response.headers, response.body, settings.fetch.body_bytes_max).body
-
-
-def place_of(row: UrlRow) -> ArchivePlace:
-    if row.archive_file is None or row.archive_offset is None or row.archive_length is None:
-        why = f"{row.state}{f' ({row.reason})' if row.reason else ''}"
-        raise Problem(404, f"nothing is archived of {row.url}: it is {why}", code="not_archived")
-    return ArchivePlace(row.archive_file, row.archive_offset, row.archive_length)
-
-
-def shown_text(body: bytes, response: ArchivedResponse) -> tuple[str | None, str | None]:
-    """The text and its charset; neither where it is binary."""
-    if b"\0" in body[:BINARY_LOOK]:
-        return None, None
-    declared = next((value for name, value in response.headers if name.lower() == "content-type"), None)
-    text, codec = decode_html(body[:TEXT_BYTES_MAX], charset_of(declared))
-    return text.encode("utf-8", "replace").decode(), codec
+    return row, page_of(store.archive, row, found.settings)

@@ -4,7 +4,7 @@ psycopg's own lists cost 0.4 us an item in binary and 1 to 17 us in text, and th
 so that the same statement is prepared again and again. These cost 0.04 to 0.14 us and have one type each.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from struct import Struct, error, pack
 from typing import Any, ClassVar
@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
+
+from nephila.frontier.columns import Column, ColumnType
 
 _head = Struct(">iiIii").pack  # dimensions, has nulls, type of an element, count, lower bound
 _length = Struct(">i").pack
@@ -107,10 +109,23 @@ def register(connection: psycopg.Connection[Any]) -> None:
         connection.adapters.register_dumper(column, dumper)
 
 
-Column = Callable[[Iterable[Any]], list[Any]]
+ArrayType = Callable[[Iterable[Any]], list[Any]]
+
+ARRAYS: dict[ColumnType, ArrayType] = {
+    ColumnType.INT: Ints,
+    ColumnType.TIME: Ints,
+    ColumnType.FLOAT: Floats,
+    ColumnType.TEXT: Texts,
+    ColumnType.WEB_TEXT: Texts,
+    ColumnType.BLOB: Blobs,
+}
 
 
-def columns(kinds: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+def array_types(columns: Iterable[Column]) -> tuple[ArrayType, ...]:
+    return tuple(ARRAYS[column.type] for column in columns)
+
+
+def arrays(types: Sequence[ArrayType], rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
     """Rows turned on their side, one array for each column."""
-    turned = zip(*rows, strict=True) if rows else repeat((), len(kinds))
-    return [kind(values) for kind, values in zip(kinds, turned, strict=True)]
+    turned = zip(*rows, strict=True) if rows else repeat((), len(types))
+    return [array(values) for array, values in zip(types, turned, strict=True)]

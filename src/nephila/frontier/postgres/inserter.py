@@ -1,55 +1,64 @@
-"""New URLs into the frontier: one multi-row insert that ignores what is known, over all crawls of a flush."""
+"""Puts new URLs into the frontier: one multi-row insert for all crawls of a flush, which ignores known URLs."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
+from typing import Any
 
-from nephila.frontier.columns import storable
-from nephila.frontier.postgres.arrays import Blobs, Ints, Texts, columns
+from nephila.frontier.columns import URLS, URLS_OF_LINK, URLS_OF_PAGE, storable
+from nephila.frontier.postgres.arrays import Blobs, Ints, Texts, array_types, arrays
 from nephila.frontier.postgres.connection import Cursor
-from nephila.frontier.remembered import Remembered
+from nephila.frontier.rows import open_of
+from nephila.frontier.session import Added, Counts, QueueMemory, Vacancies, counted_apart, within, without_linked
 from nephila.frontier.statements import statements
-from nephila.models import Child, Refusal
-from nephila.urls.identity import partition_of
+from nephila.models import Child, Kind
+from nephila.urls.identity import partition_of, url_key
 
 SQL = statements("postgres", "worker")
+CATALOG_SQL = statements("postgres", "catalog")
 
-Refusals = Counter[tuple[int, str, str]]
+COLUMNS = [column.name for column in URLS]  # in the order of Child
+OF_LINK = dict(zip((column.name for column in URLS_OF_LINK), array_types(URLS_OF_LINK), strict=True))
+OF_PAGE = dict(zip((column.name for column in URLS_OF_PAGE), array_types(URLS_OF_PAGE), strict=True))
+
 Place = tuple[int, str]  # crawl, host
+ByKind = dict[tuple[int, int], int]  # kind, depth -> URLs
 place_of = itemgetter(0, 1)  # of a child
 
 
-class Inserter(Remembered):
+class PostgresInserter(QueueMemory):
     def insert(
-        self,
-        cursor: Cursor,
-        crawl: int,
-        children: Sequence[Child],
-        owned: Sequence[int],
-        now: int,
-        refusals: Refusals,
-    ) -> int:
-        """Children of one crawl: how many were new."""
-        return self.insert_all(cursor, children, owned, now, refusals)[crawl]
+        self, cursor: Cursor, children: Sequence[Child], owned: Sequence[int], now: int, counts: Counts
+    ) -> dict[int, Added]:
+        """Insert children; answers what was new in each crawl.
 
-    def insert_all(
-        self, cursor: Cursor, children: Sequence[Child], owned: Sequence[int], now: int, refusals: Refusals
-    ) -> Counter[int]:
-        """How many of each crawl were new. Their queues are due afterwards, or their owners will hear of them."""
+        Queues in `owned` partitions that got rows are due afterwards; an arrival tells the owners of the others.
+        """
         if not children:
-            return Counter()
+            return {}
         created = self._create_queues(cursor, children, now)
-        left = self._lock_limited(cursor, {child.crawl for child in children})
-        wanted, refused = self._within(cursor, children, left, refusals) if left else (children, Counter[int]())
-        inserted = self._insert(cursor, wanted, owned, created, now)
-        if left:
-            crawls = sorted(left)
-            counts = Ints(inserted[crawl] for crawl in crawls), Ints(refused[crawl] for crawl in crawls)
-            cursor.execute(SQL["grant_urls"], (Ints(crawls), *counts))
-        return inserted
+        rooms = self._lock_limited(cursor, {child.crawl for child in children}, counts)
+        wanted = self._within(cursor, children, rooms, counts) if rooms else children
+        wanted = without_linked(wanted, partial(self._pages_of, cursor))
+        if len(wanted) < len(children):
+            self._remove_empty(cursor, created, wanted)
+        inserted = self._insert(cursor, wanted, owned, list(created.values()), now)
+        granted = {crawl: room for crawl, room in rooms.items() if room.urls is not None or room.limited_by}
+        if granted:
+            values = [(crawl, sum(inserted[crawl].values()), room.limited_by) for crawl, room in granted.items()]
+            cursor.execute(SQL["grant_urls"], arrays((Ints, Ints, Texts), values))
+        hosts = Counter(crawl for crawl, _ in created)
+        return {crawl: self._added(crawl, hosts[crawl], found) for crawl, found in inserted.items()}
+
+    def _added(self, crawl: int, hosts: int, found: ByKind) -> Added:
+        depths = {depth: n for (kind, depth), n in found.items() if kind == Kind.PAGE}
+        apart = counted_apart((kind, n) for (kind, _), n in found.items())
+        urls = sum(found.values()) - sum(apart.values())
+        return Added(urls, hosts, depths, self._deeper(crawl, depths), apart)
 
     def find_queues(self, cursor: Cursor, wanted: Mapping[int, set[str]]) -> list[Place]:
-        """Learn the ids of the queues of these hosts, by crawl; answers the places that have none."""
+        """Learn the ids of the queues of these hosts of each crawl; answers the places that have none."""
         self._make_room()
         missing = [(crawl, host) for crawl, hosts in wanted.items() for host in hosts.difference(self.ids(crawl))]
         if missing:
@@ -57,78 +66,87 @@ class Inserter(Remembered):
             self._learn(cursor.execute(SQL["find_queues"], (crawls, hosts)).fetchall())
         return [place for place in missing if place[1] not in self.ids(place[0])]
 
-    def _create_queues(self, cursor: Cursor, children: Sequence[Child], now: int) -> list[int]:
-        """The queues that this transaction made. Another session may make one at the same time: then it is found."""
+    def _create_queues(self, cursor: Cursor, children: Sequence[Child], now: int) -> dict[Place, int]:
+        """Create missing queues; answers those that are new. One that another session makes meanwhile is found."""
         new = self.find_queues(cursor, hosts_of(children))
         if not new:
-            return []
+            return {}
         crawls, hosts = Ints(crawl for crawl, _ in new), Texts(host for _, host in new)
         parts = Ints(partition_of(host) for _, host in new)
         made = cursor.execute(SQL["insert_queues"], (now, crawls, hosts, parts)).fetchall()
         self._learn(made)
         if len(made) < len(new):
             self.find_queues(cursor, by_crawl(new))
-        return [queue for _, _, queue in made]
+        return {(crawl, host): queue for crawl, host, queue in made}
+
+    def _remove_empty(self, cursor: Cursor, created: dict[Place, int], children: Sequence[Child]) -> None:
+        """Remove new queues that a limit lets none of the children into."""
+        empty = created.keys() - set(map(place_of, children))
+        if empty:
+            cursor.execute(SQL["remove_empty"], (Ints(created.pop(place) for place in empty),))
+        for crawl, host in empty:
+            del self.ids(crawl)[host]
 
     def _insert(
         self, cursor: Cursor, children: Sequence[Child], owned: Sequence[int], created: list[int], now: int
-    ) -> Counter[int]:
+    ) -> defaultdict[int, ByKind]:
+        """How many URLs of each kind were new in each crawl at each depth."""
+        inserted: defaultdict[int, ByKind] = defaultdict(dict)
         if not children:
-            return Counter()
+            return inserted
         ids = self._ids
         # Turned at once: a look at each child for each column costs four times as much, most of it memory.
-        crawls, hosts, keys, urls, depths, priorities, parents, raws, kinds, hops = zip(*children, strict=True)
-        commons = list(zip(crawls, depths, priorities, parents, kinds, hops, strict=True))  # of all links of a page
+        turned: dict[str, Iterable[Any]] = dict(zip(COLUMNS, zip(*children, strict=True), strict=True))
+        commons = list(zip(*(turned[name] for name in OF_PAGE), strict=True))
         pages = {common: number for number, common in enumerate(dict.fromkeys(commons), 1)}  # arrays begin at 1
-        of_page = columns((Ints,) * 6, list(pages))
-        values = {
-            **dict(zip(("crawl", "depth", "prio", "parent", "kind", "hops"), of_page, strict=True)),
-            "queue": Ints([ids[crawl][host] for crawl, host in zip(crawls, hosts, strict=True)]),
-            "page": Ints(map(pages.__getitem__, commons)),
-            "key": Blobs(keys),
-            "url": Texts(urls),
-            "raw": Texts(map(storable, raws)),
-            "owned": Ints(owned),
-            "created": Ints(created),
-            "now": now,
-        }
-        return Counter(dict(cursor.execute(SQL["insert_urls"], values).fetchall()))
+        turned["queue"] = [ids[crawl][host] for crawl, host in zip(turned["crawl"], turned["queue"], strict=True)]
+        turned["raw"] = map(storable, turned["raw"])
+        values: dict[str, Any] = {"owned": Ints(owned), "created": Ints(created), "now": now}
+        values |= {"page": Ints(map(pages.__getitem__, commons))}
+        values |= {name: array(turned[name]) for name, array in OF_LINK.items()}
+        values |= zip(OF_PAGE, arrays(tuple(OF_PAGE.values()), list(pages)), strict=True)
+        for crawl, kind, depth, n in cursor.execute(SQL["insert_urls"], values).fetchall():
+            inserted[crawl][kind, depth] = n
+        return inserted
 
-    # --- max_urls
+    # --- max_urls, max_frontier
 
-    def _lock_limited(self, cursor: Cursor, crawls: set[int]) -> dict[int, int]:
-        """How many URLs each limited crawl may still have; locked until the transaction ends."""
+    def _lock_limited(self, cursor: Cursor, crawls: set[int], counts: Counts) -> dict[int, Vacancies]:
+        """What the limits of each limited crawl leave; its row stays locked until the transaction ends."""
         unknown = crawls.difference(self._limited)
         if unknown:
             self._limited.update(cursor.execute(SQL["limits"], (Ints(unknown),)).fetchall())
         limited = [crawl for crawl in crawls if self._limited.get(crawl)]
         if not limited:
             return {}
-        return dict(cursor.execute(SQL["lock_limited"], (Ints(limited),)).fetchall())
+        found = cursor.execute(SQL["lock_limited"], (Ints(limited),)).fetchall()
+        return {
+            crawl: Vacancies(urls, self._open_left(cursor, crawl, open_max, counts)) for crawl, urls, open_max in found
+        }
+
+    def _open_left(self, cursor: Cursor, crawl: int, open_max: int | None, counts: Counts) -> int | None:
+        """How many more may be open. A statement of its own: that of the lock may have waited, and does not see what
+        was committed meanwhile. Who only ends rows takes no lock, so there may be more room, never less."""
+        if open_max is None:
+            return None
+        stored = dict(cursor.execute(CATALOG_SQL["tallies"], {"crawl": crawl}).fetchall())
+        return open_max - open_of(stored) + counts.ended(crawl)
 
     def _within(
-        self, cursor: Cursor, children: Sequence[Child], left: dict[int, int], refusals: Refusals
-    ) -> tuple[Sequence[Child], Counter[int]]:
-        """The children that fit, and how many of each crawl do not. Only where a limit falls among them is it asked."""
-        asked = Counter(child.crawl for child in children if child.crawl in left)
-        short = {crawl: max(0, left[crawl]) for crawl, count in asked.items() if count > left[crawl]}
+        self, cursor: Cursor, children: Sequence[Child], rooms: dict[int, Vacancies], counts: Counts
+    ) -> Sequence[Child]:
+        """The children that the limits let in. Known URLs are looked up only where a crawl meets one among these."""
+        asked = Counter(child.crawl for child in children if child.crawl in rooms)
+        short = {crawl: rooms[crawl] for crawl, count in asked.items() if not rooms[crawl].fits(count)}
         if not short:
-            return children, Counter()
+            return children
         known = self._known_keys(cursor, [child for child in children if child.crawl in short])
-        kept: list[Child] = []
-        refused: Counter[int] = Counter()
-        for child in children:
-            room = short.get(child.crawl)
-            if room is None or (child.crawl, child.key) in known:
-                kept.append(child)
-            elif room:
-                kept.append(child)
-                known.add((child.crawl, child.key))
-                short[child.crawl] = room - 1
-            else:
-                refused[child.crawl] += 1
-                refusals[child.crawl, child.host, Refusal.LIMIT] += 1
-        return kept, refused
+        return within(children, short, known, counts)
+
+    def _pages_of(self, cursor: Cursor, requisites: list[Child]) -> list[bytes]:
+        keys = [url_key(child.url) for child in requisites]
+        queues = Ints(self._ids[child.crawl][child.host] for child in requisites)
+        return [keys[place - 1] for (place,) in cursor.execute(SQL["known"], (queues, Blobs(keys))).fetchall()]
 
     def _known_keys(self, cursor: Cursor, children: list[Child]) -> set[tuple[int, bytes]]:
         queues = Ints(self._ids[child.crawl][child.host] for child in children)

@@ -1,17 +1,18 @@
 """The end of sessions, by the worker itself, by any other worker's lease or by upkeep."""
 
 from nephila.frontier.postgres.connection import Cursor
+from nephila.frontier.session import FencedSessions
 from nephila.frontier.statements import statements
 
 SQL = statements("postgres", "sessions")
 
 
-def fence_dead(cursor: Cursor, now: int, me: int = 0) -> int:
+def fence_dead(cursor: Cursor, now: int, me: int = 0) -> FencedSessions:
     """Sessions whose lease is over lose everything they held; partitions remember that they were forced."""
-    dead = [worker for (worker,) in cursor.execute(SQL["dead"], {"now": now, "me": me}).fetchall()]
+    dead = dict(cursor.execute(SQL["dead"], {"now": now, "me": me}).fetchall())
     if dead:
-        fence(cursor, dead, now, forced_at=now)
-    return len(dead)
+        fence(cursor, list(dead), now, forced_at=now)
+    return FencedSessions(len(dead), sum(dead.values()))
 
 
 def fence(cursor: Cursor, workers: list[int], now: int, forced_at: int | None) -> None:

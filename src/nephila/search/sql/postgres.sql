@@ -58,10 +58,10 @@ WITH gone AS (DELETE FROM search_documents WHERE id = ANY(%s) RETURNING crawl), 
 UPDATE search_crawls c SET documents = c.documents - counted.n FROM counted WHERE c.id = counted.crawl;
 
 -- name: put_in
-INSERT INTO search_documents(id, crawl, fetched_at, host, url, title, text, words)
-SELECT id, crawl, fetched_at, host, url, title, text, words::tsvector
-FROM unnest(%s::bigint[], %s::integer[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bytea[], %s::text[])
-  AS d(id, crawl, fetched_at, host, url, title, text, words);
+INSERT INTO search_documents(id, crawl, host, url, title, fetched_at, text, words)
+SELECT id, crawl, host, url, title, fetched_at, text, words::tsvector
+FROM unnest(%s::bigint[], %s::integer[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bytea[], %s::text[])
+  AS d(id, crawl, host, url, title, fetched_at, text, words);
 
 -- name: count_crawls
 INSERT INTO search_crawls AS c SELECT * FROM unnest(%s::integer[], %s::text[], %s::bigint[])

@@ -59,6 +59,9 @@ UPDATE crawls SET documents = documents - ?2 WHERE id = ?1;
 -- name: forget_crawl
 DELETE FROM crawls WHERE id = ?;
 
+-- name: optimize
+INSERT INTO words(words) VALUES ('optimize');
+
 -- name: total
 SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2);
 

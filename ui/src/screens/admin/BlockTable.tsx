@@ -1,35 +1,43 @@
 import { useState } from "react";
 import { api, queries } from "../../api/client";
 import type { Block } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
 import { Confirm } from "../../look/Confirm";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { notice } from "../../look/Notice";
+import { type Place, useOwnOrder } from "../../look/ordering";
 
 const COLUMNS: readonly Column[] = [
-  { name: "Kind" },
-  { name: "Value" },
-  { name: "Reason" },
-  { name: "By" },
-  { name: "Since" },
+  { name: "Kind", plain: true, sort: "kind" },
+  { name: "Value", plain: true, sort: "value" },
+  { name: "Reason", sort: "reason" },
+  { name: "By", sort: "by" },
+  { name: "Since", sort: "since" },
 ];
+const PLACES = {
+  kind: ({ kind }) => kind,
+  value: ({ value }) => value,
+  reason: ({ reason }) => reason || null,
+  by: ({ created_by }) => created_by,
+  since: ({ created_at }) => created_at,
+} satisfies Record<string, Place<Block>>;
 const ACTIONS: Column = { name: "Actions", hidden: true };
 
 export function BlockTable({ blocks, admin }: { blocks: readonly Block[]; admin: boolean }) {
   const [removing, setRemoving] = useState<Block | null>(null);
+  const { rows, ordering } = useOwnOrder(blocks, PLACES, null); // all rules are here
   return (
     <>
-      <table className="grid-table">
-        <caption className="sr-only">Block rules</caption>
-        <Head columns={admin ? [...COLUMNS, ACTIONS] : COLUMNS} />
-        <tbody onKeyDown={moveBetweenRows}>
-          {blocks.map((block) => (
+      <Grid wide caption="Block rules">
+        <Head columns={admin ? [...COLUMNS, ACTIONS] : COLUMNS} ordering={ordering} />
+        <tbody>
+          {rows.map((block) => (
             <BlockRow key={block.id} block={block} onRemove={admin ? () => setRemoving(block) : undefined} />
           ))}
         </tbody>
-      </table>
+      </Grid>
       {removing && <RemoveBlock block={removing} onClose={() => setRemoving(null)} />}
     </>
   );
@@ -37,9 +45,9 @@ export function BlockTable({ blocks, admin }: { blocks: readonly Block[]; admin:
 
 function BlockRow({ block, onRemove }: { block: Block; onRemove: (() => void) | undefined }) {
   return (
-    <tr tabIndex={0}>
+    <tr tabIndex={-1}>
       <td>{block.kind}</td>
-      <td className="min-w-40 font-mono break-all">
+      <td className="main w-1/2 min-w-40 font-mono break-all">
         <bdi>{block.value}</bdi>
       </td>
       <td className="min-w-32 break-words">

@@ -17,6 +17,7 @@ export interface Made {
 
 type Wrong = Partial<Record<"name" | "access" | "whole", string>>;
 
+const LABELS = { name: "Name", access: "Access", whole: "" };
 const NAME_CHARS_MAX = 100;
 const MEANINGS: Record<Access, string> = {
   read: "read: may look at everything but tokens and settings",
@@ -36,7 +37,7 @@ export function NewToken({ first, onMade }: { first: boolean; onMade: (made: Mad
     if (!name.trim()) return setWrong({ name: "Give it a name: who or what uses it." });
     try {
       const made = await mutateAsync({ body: { name: name.trim(), access } });
-      // Before anything else is asked: without it this tab would lock itself out.
+      // Before any other request: without the token this tab would lock itself out.
       const kept = secret() === null;
       if (kept) {
         keepSecret(made.secret, false);
@@ -49,7 +50,7 @@ export function NewToken({ first, onMade }: { first: boolean; onMade: (made: Mad
     } catch (error) {
       const problem = asProblem(error);
       const field = problem.field === "name" || problem.field === "access" ? problem.field : "whole";
-      setWrong({ [field]: problem.message });
+      setWrong({ [field]: problem.under(LABELS[field]) });
     }
   };
 
@@ -57,7 +58,7 @@ export function NewToken({ first, onMade }: { first: boolean; onMade: (made: Mad
     <Panel title="New token">
       <form onSubmit={send} noValidate className="flex flex-col gap-3">
         {first && <FirstWarning />}
-        <Field label="Name" help="Who or what uses it: it is noted at what they change." error={wrong.name}>
+        <Field label={LABELS.name} help="Who or what uses it: it is noted at what they change." error={wrong.name}>
           {(attributes) => (
             <input
               {...attributes}
@@ -78,7 +79,7 @@ export function NewToken({ first, onMade }: { first: boolean; onMade: (made: Mad
   );
 }
 
-/** Said before it is made: afterwards is too late. */
+/** Warns before the token is made: afterwards is too late. */
 function FirstWarning() {
   return (
     <p className="rounded border border-warn bg-warn-ground p-2 text-warn">
@@ -99,7 +100,7 @@ interface AccessProps {
 function AccessField({ access, fixed, wrong, onChange }: AccessProps) {
   const help = fixed ? "The first must have access admin, or nobody could make another." : undefined;
   return (
-    <Field label="Access" help={help} error={wrong}>
+    <Field label={LABELS.access} help={help} error={wrong}>
       {(attributes) => (
         <select
           {...attributes}

@@ -4,10 +4,12 @@ import { useSearchParams } from "react-router";
 import { api, LIVE_MS } from "../../api/client";
 import type { ErrorNote } from "../../api/types";
 import { Button } from "../../look/Button";
+import { noneOf } from "../../look/ordering";
 import { Panel } from "../../look/Panel";
 import { Empty, Failure, Loading } from "../../look/States";
 import { count, many, words } from "../../words/format";
 import { withParameters } from "../address";
+import { REASONS } from "../urls/reasons";
 import { ErrorsTable } from "./ErrorsTable";
 import { LIMIT, matchingErrors, newer, reasonsOf } from "./errors";
 import { Filter } from "./Filter";
@@ -83,7 +85,11 @@ function Filtered({ errors, news }: { errors: ErrorNote[]; news: ReactNode }) {
         {shown.length > 0 ? (
           <ErrorsTable errors={shown} />
         ) : (
-          <p className="p-3 text-dim">No error matches this filter.</p>
+          <p className="p-3 text-dim">
+            {reason && !Object.hasOwn(REASONS, reason)
+              ? noneOf("reason", reason, Object.keys(REASONS))
+              : "No error matches this filter."}
+          </p>
         )}
       </Panel>
     </>

@@ -1,10 +1,12 @@
 import { keepPreviousData } from "@tanstack/react-query";
 import { api } from "../../api/client";
 import type { Settings } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
+import { type Place, useOwnOrder } from "../../look/ordering";
 import { Panel } from "../../look/Panel";
 import { Failure, Loading } from "../../look/States";
+import { count } from "../../words/format";
 import { AdminOnly } from "./access";
 import { Filter } from "./Filter";
 import { useTyped } from "./useTyped";
@@ -12,12 +14,18 @@ import { useTyped } from "./useTyped";
 type Setting = Settings["process"][number];
 
 const COLUMNS: readonly Column[] = [
-  { name: "Name" },
-  { name: "Value" },
-  { name: "Default" },
-  { name: "From" },
-  { name: "What it does", width: "min-w-64" },
+  { name: "Name", plain: true, sort: "name" },
+  { name: "Value", sort: "value" },
+  { name: "Default", sort: "default" },
+  { name: "From", sort: "from" },
+  { name: "What it does", plain: true, width: "min-w-64", unsorted: "sentences: filter by a word instead" },
 ];
+const PLACES = {
+  name: ({ name }) => name,
+  value: ({ value }) => value || null,
+  default: ({ default: usual }) => usual || null,
+  from: ({ source }) => source,
+} satisfies Record<string, Place<Setting>>;
 
 export function ServerSettings() {
   return (
@@ -46,7 +54,7 @@ function Lines() {
         from the environment. Settings of crawls are in the form of a new crawl.
       </p>
       <Panel
-        title="Settings of this server"
+        title={`Settings of this server (${count(shown.length)})`}
         flush
         actions={<Filter label="Filter settings" value={text} onChange={type} />}
       >
@@ -61,14 +69,14 @@ function Lines() {
 }
 
 function SettingsTable({ settings }: { settings: readonly Setting[] }) {
+  const { rows, ordering } = useOwnOrder(settings, PLACES, null); // all settings are here
   return (
-    <table className="grid-table">
-      <caption className="sr-only">Settings of this server</caption>
-      <Head columns={COLUMNS} />
-      <tbody onKeyDown={moveBetweenRows}>
-        {settings.map(({ name, value, default: usual, source, help }) => (
-          <tr key={name} tabIndex={0}>
-            <td className="font-mono whitespace-nowrap">{name}</td>
+    <Grid wide caption="Settings of this server">
+      <Head columns={COLUMNS} ordering={ordering} />
+      <tbody>
+        {rows.map(({ name, value, default: usual, source, help }) => (
+          <tr key={name} tabIndex={-1}>
+            <td className="main font-mono whitespace-nowrap">{name}</td>
             <td className={`max-w-80 font-mono break-all ${value === usual ? "" : "font-semibold"}`}>{value || "–"}</td>
             <td className="max-w-60 font-mono break-all text-dim">{usual || "–"}</td>
             <td className="whitespace-nowrap">{source}</td>
@@ -76,6 +84,6 @@ function SettingsTable({ settings }: { settings: readonly Setting[] }) {
           </tr>
         ))}
       </tbody>
-    </table>
+    </Grid>
   );
 }

@@ -63,7 +63,7 @@ function Process({ data }: { data: Overview }) {
           <Figure name="CPU time" value={duration(cpu_seconds * 1000)} />
           <Figure name="Memory, at most" value={bytes(rss_bytes)} />
           <Figure name="Own workers" value={count(local_workers)} />
-          <Figure name="Errors, last hour" value={count(data.errors_last_hour)} note="in all crawls" />
+          <Figure name="Errors, last hour" value={count(data.errors_last_hour)} note="tries, in all crawls" />
         </Figures>
         <p className="text-dim">
           Process <span className="font-mono">{pid}</span>, started <Moment at={started_at} relative />.

@@ -2,35 +2,42 @@ import { useState } from "react";
 import { api, queries } from "../../api/client";
 import { forgetSecret } from "../../api/secret";
 import type { Token } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
 import { Confirm } from "../../look/Confirm";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { notice } from "../../look/Notice";
+import { type Place, useOwnOrder } from "../../look/ordering";
 import { afterRevoking, inOrder, isMine, living } from "./revoking";
 
 const COLUMNS: readonly Column[] = [
-  { name: "Name" },
-  { name: "Access" },
-  { name: "Made" },
-  { name: "Revoked" },
+  { name: "Name", plain: true, sort: "name" },
+  { name: "Access", sort: "access" },
+  { name: "Made", sort: "made" },
+  { name: "Revoked", sort: "revoked" },
   { name: "Actions", hidden: true },
 ];
+const PLACES = {
+  name: ({ name }) => name,
+  access: ({ access }) => access,
+  made: ({ created_at }) => created_at,
+  revoked: ({ revoked_at }) => revoked_at,
+} satisfies Record<string, Place<Token>>;
 
 export function TokensTable({ tokens }: { tokens: readonly Token[] }) {
   const [revoking, setRevoking] = useState<Token | null>(null);
+  const { rows, ordering } = useOwnOrder(inOrder(tokens), PLACES, null); // all tokens are here
   return (
     <>
-      <table className="grid-table">
-        <caption className="sr-only">Access tokens</caption>
-        <Head columns={COLUMNS} />
-        <tbody onKeyDown={moveBetweenRows}>
-          {inOrder(tokens).map((token) => (
+      <Grid wide caption="Access tokens">
+        <Head columns={COLUMNS} ordering={ordering} />
+        <tbody>
+          {rows.map((token) => (
             <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
           ))}
         </tbody>
-      </table>
+      </Grid>
       {revoking && <Revoke token={revoking} tokens={tokens} onClose={() => setRevoking(null)} />}
     </>
   );
@@ -39,8 +46,8 @@ export function TokensTable({ tokens }: { tokens: readonly Token[] }) {
 function TokenRow({ token, onRevoke }: { token: Token; onRevoke: () => void }) {
   const { data: me } = api.useQuery("get", "/api/v1/me", {}, { staleTime: 60_000 });
   return (
-    <tr tabIndex={0} className={token.revoked_at ? "text-dim" : ""}>
-      <td className="min-w-32 break-all">
+    <tr tabIndex={-1} className={token.revoked_at ? "text-dim" : ""}>
+      <td className="main min-w-32 break-all">
         <bdi>{token.name}</bdi>
         {isMine(token, me) && <span className="text-dim"> (this tab)</span>}
       </td>

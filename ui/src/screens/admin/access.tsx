@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { api } from "../../api/client";
 import { Failure, Loading } from "../../look/States";
 
-/** What the whole section needs. Until it is known who asks, nothing is refused. */
+/** Shows a section to admins. Until the access of this user is known, nothing is refused. */
 export function AdminOnly({ what, children }: { what: string; children: ReactNode }) {
   const { data, error, refetch } = api.useQuery("get", "/api/v1/me", {}, { staleTime: 60_000 });
   if (data?.access === "admin") return children;
@@ -22,7 +22,7 @@ function NeedsAdmin({ what, name, access }: { what: string; name: string; access
   );
 }
 
-/** Where looking is free and only changing needs more. */
+/** Says that changing needs more access than looking. */
 export function ChangeNeedsAdmin() {
   return <p className="text-dim">To change this you need a token with access admin.</p>;
 }

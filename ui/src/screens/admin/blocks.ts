@@ -12,7 +12,7 @@ export function valuesOf(kind: BlockKind, text: string): string[] {
   return [...new Set(parts.filter(Boolean))];
 }
 
-/** null: can be sent. */
+/** What is wrong with the form; null: it can be sent. */
 export function wrongWith(values: readonly string[]): string | null {
   if (!values.length) return "Give at least one.";
   if (values.length > VALUES_MAX) return `At most ${VALUES_MAX} at once; these are ${values.length}.`;

@@ -3,13 +3,13 @@ import type { ErrorNote } from "../../api/types";
 
 export const LIMIT = 200;
 
-/** How many came since what is shown was read. Ids only grow. */
+/** How many errors came after those shown: ids only grow. */
 export function newer(shown: readonly ErrorNote[], latest: readonly ErrorNote[]): number {
   const top = shown[0]?.id ?? 0;
   return latest.filter(({ id }) => id > top).length;
 }
 
-/** By how often they occur, then by name. */
+/** Kinds of errors by how often they occur, then by name. */
 export function reasonsOf(errors: readonly ErrorNote[]): [reason: string, times: number][] {
   const times = new Map<string, number>();
   for (const { reason } of errors) times.set(reason, (times.get(reason) ?? 0) + 1);

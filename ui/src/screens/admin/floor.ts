@@ -4,12 +4,12 @@ import { count, duration, milliseconds } from "../../words/format";
 const MINUTE_MS = 60_000;
 const WEEK_MS = 7 * 24 * 60 * MINUTE_MS;
 
-/** As it may be typed again without loss. */
+/** The floor as text that reads back to the same number. */
 export function typed(ms: number): string {
   return ms % 1000 ? `${ms} ms` : `${ms / 1000} s`;
 }
 
-/** A plain 0 is none; every other number needs its unit, for "2" might mean either. */
+/** Reads a floor: a plain 0 is none; every other number needs its unit, since "2" might be seconds or milliseconds. */
 export function read(text: string): { ms: number } | { wrong: string } {
   const bare = /^\s*\d+(\.\d+)?\s*$/.test(text);
   const ms = milliseconds(text);

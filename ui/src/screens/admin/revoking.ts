@@ -3,13 +3,13 @@ import type { Me, Token } from "../../api/types";
 
 export const living = (tokens: readonly Token[]) => tokens.filter(({ revoked_at }) => revoked_at === null);
 
-/** Those that hold first, each group by age. */
+/** Valid tokens first, then revoked ones; each by age. */
 export function inOrder(tokens: readonly Token[]): Token[] {
   const rank = ({ revoked_at }: Token) => (revoked_at === null ? 0 : 1);
   return [...tokens].sort((a, b) => rank(a) - rank(b) || a.id - b.id);
 }
 
-/** The one this tab uses: names of living tokens are unique. */
+/** The token that this tab uses, by its name: names of valid tokens are unique. */
 export function isMine(token: Token, me: Me | undefined): boolean {
   return me?.token === true && token.revoked_at === null && token.name === me.name;
 }

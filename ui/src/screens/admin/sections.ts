@@ -1,4 +1,4 @@
-/** The parts of the admin screen, as the address has them: `?section=tokens`; the first needs no word. */
+/** The parts of the admin screen, as the address has them: `?section=tokens`; the first is the default. */
 export const SECTIONS = [
   { key: "rules", text: "Block rules", json: "/api/v1/blocks" },
   { key: "rate", text: "Global rate", json: "/api/v1/floor" },
@@ -15,7 +15,7 @@ export function sectionOf(search: URLSearchParams): Section {
   return SECTIONS.find(({ key }) => key === search.get("section")) ?? SECTIONS[0];
 }
 
-/** Filters belong to their section: they do not go along. */
+/** The address of a section, without the filters of the one before. */
 export function addressOf(section: Section): string {
   return section === SECTIONS[0] ? "/admin" : `/admin?section=${section.key}`;
 }

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { Meter } from "../../look/Bars";
+import { Grid } from "../../look/Grid";
 import { Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { count, percent } from "../../words/format";
@@ -34,7 +35,7 @@ export function BarTable(props: Props) {
   const largest = Math.max(...parts.map((part) => part.count));
   return (
     <Panel title={title} actions={actions} flush>
-      <table className="grid-table">
+      <Grid>
         <Head columns={[{ name: of }, { name: unit, number: true }, { name: "Share" }]} />
         <tbody>
           {parts.map((part) => {
@@ -52,7 +53,7 @@ export function BarTable(props: Props) {
             );
           })}
         </tbody>
-      </table>
+      </Grid>
     </Panel>
   );
 }

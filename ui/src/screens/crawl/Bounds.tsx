@@ -1,5 +1,6 @@
 import type { Progress } from "../../api/types";
 import { Meter } from "../../look/Bars";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { count, duration, words } from "../../words/format";
@@ -36,14 +37,14 @@ export function Bounds({ progress, floorMs, readAt, over }: Props) {
   const longest = bounds[0]?.needMs ?? 0;
   return (
     <Panel title="What bounds the end" flush>
-      <table className="grid-table table-fixed min-w-120">
+      <Grid className="table-fixed min-w-120">
         <Head columns={COLUMNS} />
         <tbody>
           {bounds.map((bound) => (
             <BoundRow key={bound.host} bound={bound} longest={longest} readAt={readAt} />
           ))}
         </tbody>
-      </table>
+      </Grid>
     </Panel>
   );
 }

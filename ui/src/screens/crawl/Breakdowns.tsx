@@ -1,6 +1,6 @@
 import type { Statistics } from "../../api/types";
 import { Failure, Loading } from "../../look/States";
-import { many, words } from "../../words/format";
+import { words } from "../../words/format";
 import { BarTable } from "./BarTable";
 
 interface Props {
@@ -42,13 +42,9 @@ export function Breakdowns({ crawl, statistics, error, again }: Props) {
           counts={statistics.refusals}
           nothing="Every link was taken up."
           say={words}
+          to={(reason) => `/crawls/${crawl}/refused?reason=${encodeURIComponent(reason)}`}
         />
       </div>
-      {statistics.sampled && (
-        <p className="text-dim">
-          Depth, types and status are counted in a sample of {many(statistics.counted, "URL")}, spread evenly.
-        </p>
-      )}
     </div>
   );
 }

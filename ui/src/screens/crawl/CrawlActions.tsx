@@ -7,6 +7,9 @@ import { Button } from "../../look/Button";
 import { Confirm } from "../../look/Confirm";
 import { notice } from "../../look/Notice";
 import { many } from "../../words/format";
+import { isOver } from "../../words/states";
+import { AgainActions } from "./AgainActions";
+import { NamingDialog } from "./NamingDialog";
 import { fitting } from "./standing";
 import { TuneDialog } from "./TuneDialog";
 
@@ -18,7 +21,7 @@ interface Props {
 
 /** Only what fits its state, and only for those who may. */
 export function CrawlActions({ id, detail, state }: Props) {
-  const [asked, setAsked] = useState<"cancel" | "tune" | null>(null);
+  const [asked, setAsked] = useState<"cancel" | "tune" | "name" | null>(null);
   const pause = api.useMutation("post", "/api/v1/crawls/{crawl}/pause");
   const resume = api.useMutation("post", "/api/v1/crawls/{crawl}/resume");
   const cancel = api.useMutation("post", "/api/v1/crawls/{crawl}/cancel");
@@ -34,6 +37,7 @@ export function CrawlActions({ id, detail, state }: Props) {
   const close = () => setAsked(null);
   return (
     <>
+      <Button onClick={() => setAsked("name")}>{detail.name ? "Rename" : "Name"}</Button>
       {may.tune && <Button onClick={() => setAsked("tune")}>Pace and limits</Button>}
       {may.pause && (
         <Button
@@ -57,6 +61,8 @@ export function CrawlActions({ id, detail, state }: Props) {
           Cancel
         </Button>
       )}
+      {isOver(state) && <AgainActions id={id} detail={detail} />}
+      {asked === "name" && <NamingDialog id={id} detail={detail} onClose={close} />}
       {asked === "tune" && <TuneDialog id={id} detail={detail} onClose={close} />}
       {asked === "cancel" && (
         <Confirm
@@ -69,6 +75,7 @@ export function CrawlActions({ id, detail, state }: Props) {
           }}
           onClose={close}
         >
+          {detail.name && <bdi className="block wrap-anywhere">{detail.name}</bdi>}
           <p className="wrap-anywhere">{detail.root_url}</p>
           <p>
             No further request is made, and what is still queued ({many(detail.pending, "URL")} when last counted) ends

@@ -1,12 +1,13 @@
-import { act, screen, waitFor } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, expect, it } from "vitest";
 import { historyOf } from "../../api/live";
 import { faults } from "../../testing/axe";
 import { aCaller, aDetail, aProgress, aQueue } from "../../testing/records";
-import { server } from "../../testing/server";
+import { refusal, server } from "../../testing/server";
 import { showAt } from "../../testing/shown";
 import { FakeSocket } from "../../testing/socket";
-import { user } from "../../testing/user";
+import { fill, user } from "../../testing/user";
+import { NewCrawlScreen } from "../crawls/NewCrawlScreen";
 import { CrawlFrame } from "./CrawlFrame";
 import { CrawlHosts } from "./CrawlHosts";
 import { CrawlOverview } from "./CrawlOverview";
@@ -84,7 +85,7 @@ it("an unknown crawl leads back to all of them", async () => {
   expect(screen.getByRole("link", { name: "All crawls" })).toBeTruthy();
 });
 
-it("its hosts are filtered on the page that is shown, and can be blocked by an administrator", async () => {
+it("its hosts are filtered and sorted by the server, and can be blocked by an administrator", async () => {
   serve();
   const host = (name: string) => ({
     queue: aQueue({ host: name }),
@@ -92,12 +93,60 @@ it("its hosts are filtered on the page that is shown, and can be blocked by an a
     robots_version: 1,
     robots_access: "rules",
   });
-  server.on("GET /api/v1/crawls/7/hosts", { hosts: [host("a.example"), host("b.example")], next: null });
+  const HOSTS = "GET /api/v1/crawls/7/hosts";
+  server.on(HOSTS, { hosts: [host("a.example"), host("b.example")], next: null, total: 2, unsortable: "" });
   showAt("/crawls/7/hosts", routes);
   await screen.findByRole("link", { name: "a.example" });
+  expect(screen.getByText("2 hosts")).toBeTruthy();
+  await user.click(screen.getByRole("button", { name: "Fetched" }));
+  await waitFor(() => expect(server.to(HOSTS).at(-1)?.query.get("sort")).toBe("fetched"));
+  server.on(HOSTS, { hosts: [host("b.example")], next: null, total: 1, unsortable: "too many hosts" });
   await user.type(screen.getByRole("searchbox"), "b.");
   await waitFor(() => expect(screen.queryByRole("link", { name: "a.example" })).toBeNull());
+  await waitFor(() => expect(server.to(HOSTS).at(-1)?.query.get("text")).toBe("b."));
+  expect(screen.getByRole("button", { name: "Open" }).getAttribute("aria-disabled")).toBe("true");
   await user.click(await screen.findByRole("button", { name: "Block b.example" }));
   expect(screen.getByRole("heading", { name: "Block b.example" })).toBeTruthy();
   expect(await faults()).toEqual([]);
+});
+
+const ended = (fields: Parameters<typeof aDetail>[0] = {}) =>
+  aDetail({ status: "completed", settings: { limits: { max_pages: 50 } }, ...fields });
+
+it("runs a crawl that is over again, and leads to the new one", async () => {
+  serve(ended());
+  server.on("POST /api/v1/crawls/7/again", aDetail({ id: 8 })).on("GET /api/v1/crawls/8", aDetail({ id: 8 }));
+  const { where } = showAt("/crawls/7", routes);
+  await user.click(await screen.findByRole("button", { name: "Run again" }));
+  await waitFor(() => expect(where()).toBe("/crawls/8"));
+  expect(screen.queryByRole("button", { name: "Go on" })).toBeNull();
+});
+
+it("hands a copy of its seeds and settings to the form", async () => {
+  serve(ended());
+  const { where } = showAt("/crawls/7", [...routes, { path: "/crawls/new", element: <NewCrawlScreen /> }]);
+  await user.click(await screen.findByRole("link", { name: "Edit a copy" }));
+  expect(await screen.findByDisplayValue("https://example.com/")).toBe(screen.getByLabelText("Seeds"));
+  await waitFor(() => expect(where()).toBe("/crawls/new?seed=https%3A%2F%2Fexample.com%2F"));
+});
+
+it("goes on with a crawl that a limit has ended, when a higher one is given", async () => {
+  serve(ended({ reason: "limit_pages", limited_by: "max_pages" }));
+  const RESUME = "POST /api/v1/crawls/7/resume";
+  server.on(RESUME, refusal(409, "crawl 7 has used 50 of max_pages: give a higher max_pages", "max_pages"));
+  showAt("/crawls/7", routes);
+  await user.click(await screen.findByRole("button", { name: "Go on" }));
+  const dialog = within(screen.getByRole("dialog"));
+  expect((dialog.getByLabelText("Pages") as HTMLInputElement).value).toBe("50");
+  await fill(dialog.getByLabelText("Pages"), "many");
+  await user.click(dialog.getByRole("button", { name: "Go on" }));
+  expect(dialog.getByRole("alert").textContent).toBe("type a whole number");
+  await fill(dialog.getByLabelText("Pages"), "50");
+  await user.click(dialog.getByRole("button", { name: "Go on" }));
+  await waitFor(() => expect(dialog.getByRole("alert").textContent).toContain("give a higher Pages"));
+  server.on(RESUME, aDetail());
+  await fill(dialog.getByLabelText("Pages"), "100");
+  await user.click(dialog.getByRole("button", { name: "Go on" }));
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  expect(server.to(RESUME).map(({ body }) => body)).toEqual([{ max_pages: 50 }, { max_pages: 100 }]);
 });

@@ -67,6 +67,9 @@ function Shown({ id, detail, live }: { id: string; detail: CrawlDetail; live: Li
     { to: `${path}/graph`, text: "Graph" },
     { to: `${path}/hosts`, text: "Hosts" },
     { to: `${path}/pages`, text: "Pages" },
+    { to: `${path}/compare`, text: "Compare" },
+    { to: `${path}/refused`, text: "Refused" },
+    { to: `${path}/sitemaps`, text: "Sitemaps" },
   ];
   return (
     <div className="flex min-w-0 flex-col">

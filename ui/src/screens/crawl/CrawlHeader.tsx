@@ -3,8 +3,10 @@ import { Link } from "react-router";
 import type { Line, Live } from "../../api/live";
 import type { CrawlDetail } from "../../api/types";
 import { buttonClass } from "../../look/Button";
+import { Labels } from "../../look/CrawlCalled";
 import { JsonLink } from "../../look/Page";
 import { CrawlWord } from "../../look/Word";
+import { titleOf } from "../crawls/list";
 import { CrawlActions } from "./CrawlActions";
 import { stateOf } from "./standing";
 
@@ -15,10 +17,10 @@ interface Props {
 }
 
 export function CrawlHeader({ id, detail, live }: Props) {
-  const title = detail.root_url || `Crawl ${detail.id}`;
+  const title = titleOf(detail);
   useEffect(() => {
-    document.title = `${title} · Nephila`;
-  }, [title]);
+    document.title = `${title} · crawl ${detail.id} · Nephila`;
+  }, [title, detail.id]);
   const state = stateOf(detail, live.progress);
   const json = `/api/v1/crawls/${encodeURIComponent(id)}`;
   return (
@@ -32,19 +34,21 @@ export function CrawlHeader({ id, detail, live }: Props) {
               </Link>
               <span aria-hidden>/</span>
             </li>
-            <li>
+            <li className="wrap-anywhere">
               {detail.id}
+              {detail.name && `: ${detail.root_url}`}
               {detail.seeds_count > 1 && `, ${detail.seeds_count} seeds`}
             </li>
           </ol>
         </nav>
         <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
           <h1 title={title} className="max-w-full truncate text-title font-semibold">
-            {title}
+            <bdi>{title}</bdi>
           </h1>
           <CrawlWord state={state} />
           <LineWord line={live.line} />
         </div>
+        <Labels labels={detail.labels} />
       </div>
       <div className="flex flex-wrap items-center gap-2">
         <Link to={`/search?crawl=${detail.id}`} className={buttonClass()}>

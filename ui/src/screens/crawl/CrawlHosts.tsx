@@ -3,66 +3,75 @@ import { type ReactNode, useState } from "react";
 import { useSearchParams } from "react-router";
 import { api, LIVE_MS } from "../../api/client";
 import { useMay } from "../../api/me";
+import { useOrderInAddress } from "../../look/ordering";
 import { JsonLink } from "../../look/Page";
 import { Empty, Failure, Loading } from "../../look/States";
-import { many } from "../../words/format";
+import { WrongAddress } from "../../look/WrongAddress";
 import { isOver } from "../../words/states";
+import { LookOn } from "../hosts/LookOn";
+import { BY_NAME, type CrawlHostSort, FIRST_IN_CRAWL, jsonOf, queryOf, totalWords } from "../hosts/list";
 import { Pager } from "../hosts/Pager";
 import { BlockDialog, DelayDialog } from "../hosts/RuleDialogs";
 import { TextFilter } from "../hosts/TextFilter";
 import { useCrawl } from "./context";
 import { type Asked, HostQueueTable } from "./HostQueueTable";
-import { named } from "./queues";
 import { stateOf } from "./standing";
 
-const LIMIT = 100;
-
-/** The hosts of a crawl by name: their queue here, their clock over all crawls. */
+/** The hosts of a crawl: their queue here, their clock over all crawls. */
 export function CrawlHosts() {
   const { id, detail, live } = useCrawl();
   const [search] = useSearchParams();
   const admin = useMay("admin");
   const [asked, setAsked] = useState<Asked | null>(null);
-  const after = search.get("after") || undefined;
-  const text = search.get("text") ?? "";
+  const { now, wrong, orderingWith } = useOrderInAddress<CrawlHostSort>(FIRST_IN_CRAWL, BY_NAME);
+  const query = queryOf(search, now);
   const over = isOver(stateOf(detail, live.progress));
-  const { data, error, refetch, dataUpdatedAt } = api.useQuery(
+  const { data, error, refetch, dataUpdatedAt, isPlaceholderData } = api.useQuery(
     "get",
     "/api/v1/crawls/{crawl}/hosts",
-    { params: { path: { crawl: id }, query: { after, limit: LIMIT } } },
-    { refetchInterval: over ? false : LIVE_MS, placeholderData: keepPreviousData },
+    { params: { path: { crawl: id }, query } },
+    { refetchInterval: over ? false : LIVE_MS, placeholderData: keepPreviousData, enabled: wrong.length === 0 },
   );
-  if (!data && error)
+  if (wrong.length > 0 || !data)
     return (
       <Padded>
-        <Failure error={error} what="The hosts cannot be read" retry={refetch} />
+        {wrong.length > 0 ? (
+          <WrongAddress wrong={wrong} />
+        ) : error ? (
+          <Failure error={error} what="The hosts cannot be read" retry={refetch} />
+        ) : (
+          <Loading what="hosts" />
+        )}
       </Padded>
     );
-  if (!data)
-    return (
-      <Padded>
-        <Loading what="hosts" />
-      </Padded>
-    );
-  const shown = named(data.hosts, text);
   const close = () => setAsked(null);
   return (
     <Padded>
       <h2 className="sr-only">Hosts</h2>
       <div className="flex flex-wrap items-center gap-2">
-        <TextFilter label="Filter the hosts on this page by name" placeholder="filter this page" keepPage />
-        <JsonLink path={`/api/v1/crawls/${encodeURIComponent(id)}/hosts`} />
-        <span className="ml-auto text-dim">
-          {text && `${shown.length} of `}
-          {many(data.hosts.length, "host")} on this page
+        <TextFilter label="Part of a host's name" placeholder="part of a name" />
+        <JsonLink path={jsonOf(`/api/v1/crawls/${encodeURIComponent(id)}/hosts`, query)} />
+        <span role="status" className="ml-auto text-dim tabular-nums">
+          {totalWords(data.total)}
         </span>
       </div>
-      {shown.length > 0 ? (
-        <HostQueueTable hosts={shown} readAt={dataUpdatedAt} crawl={id} onAsk={admin ? setAsked : undefined} />
+      {data.hosts.length > 0 ? (
+        <>
+          <HostQueueTable
+            hosts={data.hosts}
+            readAt={dataUpdatedAt}
+            crawl={id}
+            busy={isPlaceholderData}
+            ordering={orderingWith(data.unsortable)}
+            onAsk={admin ? setAsked : undefined}
+          />
+          <Pager next={data.next} />
+        </>
+      ) : data.next ? (
+        <LookOn next={data.next} />
       ) : (
-        <NoHosts text={text} more={Boolean(data.next)} over={over} />
+        <NoHosts text={query.text ?? ""} over={over} />
       )}
-      <Pager next={data.next} />
       {asked?.what === "block" && <BlockDialog host={asked.host} onClose={close} />}
       {asked?.what === "delay" && <DelayDialog host={asked.host} onClose={close} />}
     </Padded>
@@ -73,11 +82,11 @@ function Padded({ children }: { children: ReactNode }) {
   return <section className="flex min-w-0 flex-col gap-3 p-4">{children}</section>;
 }
 
-function NoHosts({ text, more, over }: { text: string; more: boolean; over: boolean }) {
+function NoHosts({ text, over }: { text: string; over: boolean }) {
   if (text) {
     return (
-      <Empty title={`No host on this page has “${text}” in its name.`}>
-        <p>{more ? "Only this page is filtered: look at the next one." : "Clear the filter to see all."}</p>
+      <Empty title={`No host of this crawl has “${text}” in its name.`}>
+        <p>Clear the filter to see all.</p>
       </Empty>
     );
   }

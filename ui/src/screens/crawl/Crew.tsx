@@ -1,5 +1,6 @@
 import { Link } from "react-router";
 import type { CrawlState, Worker } from "../../api/types";
+import { Grid } from "../../look/Grid";
 import { Head } from "../../look/Head";
 import { Panel } from "../../look/Panel";
 import { Loading } from "../../look/States";
@@ -28,7 +29,7 @@ export function Crew({ workers, state }: { workers: readonly Worker[] | undefine
   }
   return (
     <Panel title="Workers" actions={all} flush>
-      <table className="grid-table">
+      <Grid>
         <Head columns={[{ name: "Worker" }, { name: "Rate", number: true }, { name: "In flight", number: true }]} />
         <tbody>
           {workers.map((worker) => (
@@ -39,7 +40,7 @@ export function Crew({ workers, state }: { workers: readonly Worker[] | undefine
             </tr>
           ))}
         </tbody>
-      </table>
+      </Grid>
     </Panel>
   );
 }

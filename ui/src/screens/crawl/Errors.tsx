@@ -1,6 +1,6 @@
 import { api, LIVE_MS } from "../../api/client";
 import type { ErrorNote } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { Panel } from "../../look/Panel";
@@ -14,7 +14,11 @@ import { InspectRow } from "./InspectRow";
 
 const LIMIT = 10;
 
-const KINDS: Readonly<Record<string, string>> = { not_found: "not found", forbidden: "forbidden" };
+const KINDS: Readonly<Record<string, string>> = {
+  not_found: "not found",
+  forbidden: "forbidden",
+  http_error: "other status",
+};
 
 export function ErrorKinds({ crawl, errors }: { crawl: string; errors: Readonly<Record<string, number>> }) {
   return (
@@ -26,6 +30,21 @@ export function ErrorKinds({ crawl, errors }: { crawl: string; errors: Readonly<
       nothing="No errors."
       say={(kind) => KINDS[kind] ?? reasonWords(kind)}
       to={(kind) => errorPath(crawl, kind)}
+    />
+  );
+}
+
+/** What pages need and nobody could have: they look broken without it. */
+export function BrokenRequisites({ crawl, errors }: { crawl: string; errors: Readonly<Record<string, number>> }) {
+  return (
+    <BarTable
+      title="Broken requisites"
+      of="Kind"
+      counts={errors}
+      limit={10}
+      nothing="None is broken."
+      say={(kind) => KINDS[kind] ?? reasonWords(kind)}
+      to={(kind) => errorPath(crawl, kind, "requisite")}
     />
   );
 }
@@ -44,7 +63,7 @@ export function RecentErrors({ crawl, over }: { crawl: string; over: boolean }) 
       ) : !data ? (
         <Loading what="errors" />
       ) : data.errors.length === 0 ? (
-        <p className="p-3 text-dim">No errors were noted.</p>
+        <p className="p-3 text-dim">No try went wrong. (403 and 404 are answers: they are counted by kind.)</p>
       ) : (
         <ErrorTable errors={data.errors} />
       )}
@@ -53,22 +72,22 @@ export function RecentErrors({ crawl, over }: { crawl: string; over: boolean }) 
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: "When", width: "w-24" },
-  { name: "Kind", width: "w-36" },
-  { name: "URL and detail" },
+  { name: "When", plain: true, width: "w-24" },
+  { name: "Kind", plain: true, width: "w-36" },
+  { name: "URL and detail", plain: true },
   { name: "Tries", number: true, width: "w-14" },
 ];
 
 function ErrorTable({ errors }: { errors: readonly ErrorNote[] }) {
   return (
-    <table className="grid-table table-fixed min-w-120">
+    <Grid wide className="table-fixed">
       <Head columns={COLUMNS} />
-      <tbody onKeyDown={moveBetweenRows}>
+      <tbody>
         {errors.map((note) => (
           <ErrorRow key={note.id} note={note} />
         ))}
       </tbody>
-    </table>
+    </Grid>
   );
 }
 
@@ -79,7 +98,7 @@ function ErrorRow({ note }: { note: ErrorNote }) {
         <Moment at={note.at} relative />
       </td>
       <td className="text-danger">{reasonWords(note.reason)}</td>
-      <td>
+      <td className="main">
         <UrlText url={note.url} />
         {note.detail && (
           <span title={note.detail} className="block truncate text-dim">

@@ -1,16 +1,18 @@
 import { Link, useNavigate } from "react-router";
 import type { HostQueue } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
+import { onEnter } from "../../keys/rows";
+import { AtLeast } from "../../look/AtLeast";
 import { Button } from "../../look/Button";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
+import type { Ordering } from "../../look/ordering";
 import { count, duration, words } from "../../words/format";
-import { hostPath } from "../hosts/address";
+import { hostPath } from "../address";
 import { Cooldown } from "../hosts/Countdown";
 import { HostLink } from "../hosts/HostLink";
 import { RobotsWords } from "../hosts/RobotsWords";
 import { RuleWords } from "../hosts/RuleWords";
 import { isBlocked } from "../hosts/rules";
-import { onEnter } from "../onEnter";
 import { nextInMs } from "./queues";
 
 export interface Asked {
@@ -22,48 +24,60 @@ interface Props {
   hosts: readonly HostQueue[];
   crawl: string;
   readAt: number;
+  busy: boolean; // these are the rows of the list before
+  ordering: Ordering;
   onAsk: ((asked: Asked) => void) | undefined; // undefined: the user may not
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: "Host" },
-  { name: "Open", number: true },
-  { name: "Fetched", number: true },
-  { name: "Delay", number: true },
-  { name: "Next request", number: true },
-  { name: "Held by", number: true },
-  { name: "Errors", number: true },
-  { name: "State" },
-  { name: "robots.txt" },
+  { name: "Host", plain: true, sort: "host" },
+  { name: "Open", number: true, sort: "open", title: "URLs that wait" },
+  { name: "Fetched", number: true, sort: "fetched", title: "requests for its URLs" },
+  { name: "Delay", number: true, sort: "delay_ms", title: "between two requests" },
+  { name: "Next request", number: true, sort: "next_in_ms" },
+  { name: "Held by", number: true, sort: "held_by", title: "the worker that has it in memory" },
+  { name: "Errors", number: true, sort: "errors", title: "errors in a row" },
+  {
+    name: "State",
+    plain: true,
+    unsorted: "it is made of several facts: sort by open URLs, errors or the next request",
+  },
+  { name: "robots.txt", unsorted: "a host has one for each of its origins, in a table of their own" },
 ];
+const ACTIONS: Column = { name: "Actions", hidden: true };
 
-export function HostQueueTable({ hosts, crawl, readAt, onAsk }: Props) {
+export function HostQueueTable({ hosts, crawl, readAt, busy, ordering, onAsk }: Props) {
   return (
     <div className="overflow-x-auto rounded border border-line">
-      <table className="grid-table">
-        <Head columns={onAsk ? [...COLUMNS, { name: "Actions" }] : COLUMNS} />
-        <tbody onKeyDown={moveBetweenRows}>
+      <Grid wide busy={busy} caption={`Hosts of crawl ${crawl}; Enter opens one`}>
+        <Head columns={onAsk ? [...COLUMNS, ACTIONS] : COLUMNS} ordering={ordering} />
+        <tbody>
           {hosts.map((host) => (
             <HostQueueRow key={host.queue.host} host={host} crawl={crawl} readAt={readAt} onAsk={onAsk} />
           ))}
         </tbody>
-      </table>
+      </Grid>
     </div>
   );
 }
 
-function HostQueueRow({ host, crawl, readAt, onAsk }: Omit<Props, "hosts"> & { host: HostQueue }) {
+function HostQueueRow({
+  host,
+  crawl,
+  readAt,
+  onAsk,
+}: Omit<Props, "hosts" | "busy" | "ordering"> & { host: HostQueue }) {
   const navigate = useNavigate();
   const { queue, clock } = host;
   const next = nextInMs(host);
   return (
-    <tr tabIndex={0} onKeyDown={onEnter(() => navigate(hostPath(queue.host)))}>
-      <td className="max-w-80">
+    <tr tabIndex={-1} onKeyDown={onEnter(() => navigate(hostPath(queue.host)))}>
+      <td className="main w-full max-w-80 min-w-28">
         <HostLink host={queue.host} />
       </td>
       <td className="number">
         <Link to={`/crawls/${crawl}/urls?${new URLSearchParams({ host: queue.host })}`} className="link">
-          {count(queue.open)}
+          <AtLeast number={queue.open} more={queue.open_more} />
         </Link>
       </td>
       <td className="number">{count(queue.fetched)}</td>

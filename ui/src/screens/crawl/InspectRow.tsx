@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { onEnter } from "../../keys/rows";
 import { useInspected } from "./context";
 
 /** A row about a URL, which it opens in the inspector. */
@@ -7,10 +8,10 @@ export function InspectRow({ url, children }: { url: number; children: ReactNode
   const open = url === inspected;
   return (
     <tr
-      tabIndex={0}
+      tabIndex={-1}
       aria-current={open || undefined}
       onClick={() => inspect(url)}
-      onKeyDown={(event) => event.key === "Enter" && inspect(url)}
+      onKeyDown={onEnter(() => inspect(url))}
       className={`cursor-pointer ${open ? "bg-accent-ground" : ""}`}
     >
       {children}

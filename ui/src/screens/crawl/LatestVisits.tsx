@@ -4,8 +4,8 @@ import { Link } from "react-router";
 import { api, LIVE_MS } from "../../api/client";
 import { asProblem } from "../../api/problem";
 import type { UrlRow } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
 import { Panel } from "../../look/Panel";
@@ -81,23 +81,23 @@ export function LatestVisits({ crawl, over }: { crawl: string; over: boolean }) 
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: "Fetched", width: "w-22" },
-  { name: "State", width: "w-25" },
-  { name: "URL" },
+  { name: "Fetched", plain: true, width: "w-22" },
+  { name: "State", plain: true, width: "w-25" },
+  { name: "URL", plain: true },
   { name: "Size", number: true, width: "w-18" },
   { name: "Latency", number: true, width: "w-18" },
 ];
 
 function VisitTable({ rows }: { rows: readonly UrlRow[] }) {
   return (
-    <table className="grid-table table-fixed min-w-120">
+    <Grid wide className="table-fixed">
       <Head columns={COLUMNS} />
-      <tbody onKeyDown={moveBetweenRows}>
+      <tbody>
         {rows.map((row) => (
           <VisitRow key={row.id} row={row} />
         ))}
       </tbody>
-    </table>
+    </Grid>
   );
 }
 
@@ -110,7 +110,7 @@ function VisitRow({ row }: { row: UrlRow }) {
       <td>
         <StateWord state={row.state} />
       </td>
-      <td>
+      <td className="main">
         <UrlText url={row.url} />
       </td>
       <td className="number whitespace-nowrap">{bytes(row.bytes)}</td>

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { Sample } from "../../api/live";
-import type { CrawlDetail, Statistics } from "../../api/types";
+import type { CrawlDetail, CrawlHistory } from "../../api/types";
 import { Chart } from "../../look/Chart";
 import { Panel } from "../../look/Panel";
 import { count, rate } from "../../words/format";
@@ -13,30 +13,28 @@ const number = (value: number) => (value < COMPACT_FROM ? count(value) : compact
 
 interface Props {
   detail: CrawlDetail;
-  ended: number;
   over: boolean;
-  samples: readonly Sample[];
-  statistics: Statistics | undefined;
+  heard: readonly Sample[];
+  history: CrawlHistory | undefined;
 }
 
-function usePoints({ detail, ended, over, samples, statistics }: Props) {
+function usePoints({ detail, over, heard, history }: Props) {
   return useMemo(() => {
-    const buckets = statistics?.times.map(({ at, pages }) => ({ at: Date.parse(at), pages })) ?? [];
-    const end = over && detail.ended_at ? { at: Date.parse(detail.ended_at), ended } : null;
-    const points = merged(samples, buckets, statistics?.bucket_seconds ?? 1, end);
+    const kept = history?.samples.map(({ at, ...counts }) => ({ at: Date.parse(at), ...counts })) ?? [];
+    const points = merged(heard, kept, over && detail.ended_at ? Date.parse(detail.ended_at) : null);
     return {
       times: points.map(({ at }) => at),
-      rates: [{ name: "URLs per second", colour: "accent", values: points.map((point) => point.rate) }],
+      rates: [{ name: "Requests per second", colour: "accent", values: points.map((point) => point.rate) }],
       counts: [
         { name: "ended", colour: "state-visited", values: points.map((point) => point.ended) },
         { name: "queued", colour: "state-queued", values: points.map((point) => point.queued) },
         { name: "failed", colour: "state-failed", values: points.map((point) => point.failed) },
       ],
     };
-  }, [samples, statistics, over, detail.ended_at, ended]);
+  }, [heard, history, over, detail.ended_at]);
 }
 
-/** Rate and counts over time, with one crosshair. What is older than this page comes from the server's buckets. */
+/** Rate and counts over time, with one crosshair. What is older than this page comes from the store. */
 export function RateCharts(props: Props) {
   const { times, rates, counts } = usePoints(props);
   if (times.length < 2) {
@@ -51,7 +49,13 @@ export function RateCharts(props: Props) {
   return (
     <>
       <Panel title="Rate">
-        <Chart label="URLs ended per second, over time" times={times} lines={rates} format={rate} together="crawl" />
+        <Chart
+          label="Requests answered per second, over time"
+          times={times}
+          lines={rates}
+          format={rate}
+          together="crawl"
+        />
       </Panel>
       <Panel title="URLs">
         <Chart

@@ -38,7 +38,7 @@ it("what was refused stands at its field; what was taken is not sent again", asy
   await type("Delay", "2 s");
   await type("Pages", "0");
   await user.click(screen.getByRole("button", { name: "Save" }));
-  expect((await screen.findByRole("alert")).textContent).toBe("max_pages: too small");
+  expect((await screen.findByRole("alert")).textContent).toBe("Pages: too small");
   expect(screen.getByLabelText("Pages").getAttribute("aria-invalid")).toBe("true");
 
   server.on(LIMITS, detail);

@@ -14,7 +14,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** The pace goes first: should the limits be refused then, it holds already, and is not sent again. */
+/** Sends the pace, then the limits. If the limits are refused, the pace holds already and is not sent again. */
 async function send(id: string, pace: Values, limits: Values, kept: (detail: CrawlDetail) => void): Promise<void> {
   const where = { params: { path: { crawl: id } } };
   if (Object.keys(pace).length) {
@@ -35,9 +35,10 @@ function useTuning({ id, detail, onClose }: Props) {
   const [busy, setBusy] = useState(false);
 
   const refused = (error: unknown) => {
-    const { field, message, hint } = asProblem(error);
-    const name = fieldOf(field);
-    if (name) setWrong({ [name]: message });
+    const problem = asProblem(error);
+    const { message, hint } = problem;
+    const found = fieldOf(problem.field);
+    if (found) setWrong({ [found.name]: problem.under(found.label) });
     else setProblem(hint ? `${message}; ${hint}` : message);
   };
   const save = async (event: FormEvent) => {

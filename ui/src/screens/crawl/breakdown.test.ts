@@ -26,3 +26,7 @@ it.each([
   ["http_5xx", "/crawls/7/urls?reason=http_5xx"],
   ["timeout", "/crawls/7/urls?reason=timeout"],
 ])("errorPath %s", (kind, path) => expect(errorPath("7", kind)).toBe(path));
+
+it("errorPath of what pages need", () => {
+  expect(errorPath("7", "not_found", "requisite")).toBe("/crawls/7/urls?kind=requisite&state=not_found");
+});

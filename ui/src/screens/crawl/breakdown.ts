@@ -15,10 +15,11 @@ export function partsOf(counts: Readonly<Record<string, number>>, limit: number,
   return [...all.slice(0, limit), { name: "others", count, rest: others.length }];
 }
 
-const STATES_OF_ERRORS = new Set(["not_found", "forbidden"]);
+const STATES_OF_ERRORS = new Set(["not_found", "forbidden", "http_error"]);
 
-/** The list of URLs behind a kind of error: two kinds are states of their own, the others are reasons. */
-export function errorPath(crawl: string, kind: string): string {
+/** The list of URLs behind a kind of error: three kinds are states of their own, the others are reasons. */
+export function errorPath(crawl: string, kind: string, of: "page" | "requisite" = "page"): string {
   const name = STATES_OF_ERRORS.has(kind) ? "state" : "reason";
-  return `/crawls/${crawl}/urls?${new URLSearchParams({ [name]: kind })}`;
+  const asked = { ...(of === "page" ? {} : { kind: of }), [name]: kind };
+  return `/crawls/${crawl}/urls?${new URLSearchParams(asked)}`;
 }

@@ -1,53 +1,51 @@
 import { describe, expect, it } from "vitest";
 import type { Sample } from "../../api/live";
-import { merged } from "./history";
+import { type Kept, merged } from "./history";
 
 const SECOND = 1000;
-const sample = (at: number, ended: number): Sample => ({ at: at * SECOND, rate: 1, ended, queued: 5, failed: 0 });
-const bucket = (at: number, pages: number) => ({ at: at * SECOND, pages });
+const heard = (at: number, ended: number): Sample => ({ at: at * SECOND, rate: 1, ended, queued: 5, failed: 0 });
+const kept = (at: number, answered: number): Kept => ({
+  at: at * SECOND,
+  answered,
+  ended: answered,
+  queued: 9,
+  failed: 2,
+});
+const shown = (...given: Parameters<typeof merged>) => merged(...given).map(({ at, rate }) => [at / SECOND, rate]);
 
 describe("merged", () => {
-  it("nothing known, nothing shown", () => expect(merged([], [], 1, null)).toEqual([]));
+  it("nothing known, nothing shown", () => expect(merged([], [], null)).toEqual([]));
 
-  it("what was heard stays as it was heard", () => {
-    const heard = [sample(100, 1), sample(101, 2)];
-    expect(merged(heard, [], 10, null)).toEqual(heard);
+  it("what was heard stays as it was heard, and nothing is put between", () => {
+    const samples = [heard(100, 1), heard(101, 2), heard(102, 3)];
+    expect(merged(samples, [kept(100, 1), kept(101, 2)], null)).toEqual(samples);
   });
 
-  it("buckets stand before the first sample and end at its count", () => {
-    const points = merged([sample(130, 40)], [bucket(100, 10), bucket(110, 30)], 10, null);
-    expect(points.map(({ at, ended, rate, queued }) => [at / SECOND, ended, rate, queued])).toEqual([
-      [110, 10, 1, null],
-      [120, 40, 3, null],
-      [130, 40, 1, 5],
+  it("what was kept stands before the first sample that was heard, with its queue and its errors", () => {
+    const points = merged([heard(130, 40)], [kept(100, 0), kept(110, 10), kept(120, 40)], null);
+    expect(points.map(({ at, rate, queued, failed }) => [at / SECOND, rate, queued, failed])).toEqual([
+      [100, null, 9, 2],
+      [110, 1, 9, 2],
+      [120, 3, 9, 2],
+      [130, 1, 5, 0],
     ]);
   });
 
-  it("of a sample of the rows, the buckets are scaled up", () => {
-    const points = merged([sample(130, 4000)], [bucket(100, 10), bucket(110, 30)], 10, null);
-    expect(points.map(({ ended }) => ended)).toEqual([1000, 4000, 4000]);
-  });
-
-  it("a bucket that reaches into what was heard is left out", () => {
-    expect(merged([sample(105, 4)], [bucket(100, 3)], 10, null)).toEqual([sample(105, 4)]);
-  });
-
-  it("a silence between samples is filled, an empty bucket is a rate of none", () => {
-    const points = merged([sample(100, 10), sample(140, 30)], [bucket(100, 10), bucket(120, 10)], 10, null);
-    expect(points.map(({ at, rate, ended }) => [at / SECOND, rate, ended])).toEqual([
-      [100, 1, 10],
-      [110, 1, 20],
-      [120, 0, 20],
-      [130, 1, 30],
-      [140, 1, 30],
+  it("a silence between samples is filled, and what came after the last one is added", () => {
+    const all = [kept(100, 0), kept(110, 10), kept(120, 10), kept(150, 40)];
+    expect(shown([heard(100, 1), heard(140, 30)], all, null)).toEqual([
+      [100, 1],
+      [110, 1],
+      [120, 0],
+      [140, 1],
+      [150, 1],
     ]);
   });
 
   it("of a crawl that was over long ago only its life is shown", () => {
-    const points = merged([sample(9000, 20)], [bucket(100, 10), bucket(110, 10)], 10, { at: 115 * SECOND, ended: 20 });
-    expect(points.map(({ at, ended }) => [at / SECOND, ended])).toEqual([
-      [110, 10],
-      [120, 20],
+    expect(shown([heard(9000, 20)], [kept(100, 0), kept(110, 20)], 110 * SECOND)).toEqual([
+      [100, null],
+      [110, 2],
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostQueue } from "../../api/types";
 import { aClock, aQueue } from "../../testing/records";
-import { named, nextInMs } from "./queues";
+import { nextInMs } from "./queues";
 
 const host = (queue: Partial<HostQueue["queue"]>, next: number | null = null): HostQueue => ({
   queue: aQueue(queue),
@@ -20,10 +20,4 @@ describe("nextInMs", () => {
     ["nothing is open", host({ open: 0, due_in_ms: null }, 700), null],
     ["given up", host({ dead: "dns" }, 700), null],
   ])("%s", (_, facts, next) => expect(nextInMs(facts)).toBe(next));
-});
-
-it("named", () => {
-  const hosts = [host({ host: "a.example" }), host({ host: "docs.Other.org" })];
-  expect(named(hosts, " OTHER ").map(({ queue }) => queue.host)).toEqual(["docs.Other.org"]);
-  expect(named(hosts, "")).toHaveLength(2);
 });

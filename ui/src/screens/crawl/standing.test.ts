@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { aDetail, aProgress, aWorker } from "../../testing/records";
-import { fitting, standingOf, stateOf } from "./standing";
+import { aDetail, aProgress, aWorker, NO_REQUISITES } from "../../testing/records";
+import { fitting, openAndEnded, standingOf, stateOf } from "./standing";
 
 describe("stateOf", () => {
   it.each([
@@ -27,6 +27,11 @@ describe("standingOf", () => {
     const standing = standingOf(aDetail(), null);
     expect(standing).toMatchObject({ ended: 4, queued: 6, rate: null, resting: null, waiting: "" });
   });
+});
+
+it("requisites by state have those that are open among them", () => {
+  const requisites = { ...NO_REQUISITES, urls: 9, queued: 3, in_progress: 1, states: { visited: 5 } };
+  expect(openAndEnded(requisites)).toEqual({ visited: 5, queued: 3, in_progress: 1 });
 });
 
 describe("fitting", () => {

@@ -3,7 +3,7 @@ import type { CrawlDetail, CrawlState, Progress, UrlState } from "../../api/type
 import type { Facts } from "../../words/sentence";
 import { isOver } from "../../words/states";
 
-/** A crawl whose processes were killed says that it runs; its record knows better. */
+/** The state of a crawl. Live messages of a crawl whose processes were killed still say `running`; its record does not. */
 export function stateOf(detail: CrawlDetail, progress: Progress | null): CrawlState {
   if (!progress) return detail.status;
   const killed = progress.state === "running" && detail.status === "paused" && progress.workers.length === 0;
@@ -11,7 +11,7 @@ export function stateOf(detail: CrawlDetail, progress: Progress | null): CrawlSt
 }
 
 export type Standing = Facts &
-  Pick<Progress, "failed" | "requests" | "retries" | "bytes" | "errors"> & {
+  Pick<Progress, "failed" | "requests" | "retries" | "bytes" | "errors" | "sitemaps"> & {
     ended: number;
     states: Partial<Record<UrlState, number>>;
   };
@@ -24,6 +24,7 @@ export function standingOf(detail: CrawlDetail, progress: Progress | null): Stan
       ...progress,
       state,
       reason: progress.reason || detail.reason,
+      cause: progress.cause || detail.cause,
       ended: progress.total - queued - in_progress,
       states: { ...progress.states, queued, in_progress },
     };
@@ -40,6 +41,11 @@ export function standingOf(detail: CrawlDetail, progress: Progress | null): Stan
     resting: null,
     waiting: "",
   };
+}
+
+/** Requisites or sitemaps by state, with those that are open. */
+export function openAndEnded({ states, queued, in_progress }: Progress["requisites"]): Standing["states"] {
+  return { ...states, queued, in_progress };
 }
 
 /** The actions that fit a state. */

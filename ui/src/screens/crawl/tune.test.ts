@@ -9,7 +9,14 @@ const field = (name: string): TuneField => {
 
 const settings = {
   polite: { floor_ms: 1000, jitter_ms: 250, adaptive: true, max_inflight: 1 },
-  limits: { max_pages: null, max_urls: 5000, max_urls_per_host: 1_000_000, max_seconds: 5400, max_bytes: null },
+  limits: {
+    max_pages: null,
+    max_urls: 5000,
+    max_frontier: 900,
+    max_urls_per_host: 1_000_000,
+    max_seconds: 5400,
+    max_bytes: null,
+  },
 };
 
 describe("parsed", () => {
@@ -62,12 +69,12 @@ describe("changesOf", () => {
     expect(changesOf(before, { ...textsOf(before), max_seconds: "90 min" }).limits).toEqual({});
   });
 
-  it("a crawl that was started without a limit of URLs cannot get one", () => {
-    const without = { ...before, max_urls: null };
-    expect(changesOf(without, { ...textsOf(without), max_urls: "10" })).toEqual({ pace: {}, limits: {}, wrong: {} });
-    expect(closed(field("max_urls"), without)).toBe(true);
-    expect(closed(field("max_urls"), before)).toBe(false);
-    expect(changesOf(before, { ...textsOf(before), max_urls: "" }).wrong).toHaveProperty("max_urls");
+  it.each(["max_urls", "max_frontier"])("a crawl that was started without %s cannot get one", (name) => {
+    const without = { ...before, [name]: null };
+    expect(changesOf(without, { ...textsOf(without), [name]: "10" })).toEqual({ pace: {}, limits: {}, wrong: {} });
+    expect(closed(field(name), without)).toBe(true);
+    expect(closed(field(name), before)).toBe(false);
+    expect(changesOf(before, { ...textsOf(before), [name]: "" }).wrong).toHaveProperty(name);
   });
 
   it("what cannot be read is named", () => {
@@ -80,4 +87,4 @@ it.each([
   ["limits.max_pages", "max_pages"],
   ["seeds", null],
   [null, null],
-])("fieldOf %s", (name, found) => expect(fieldOf(name)).toBe(found));
+])("fieldOf %s", (name, found) => expect(fieldOf(name)?.name ?? null).toBe(found));

@@ -1,5 +1,8 @@
 /** What of a crawl can be changed while it runs: its pace and its limits, as text that people type. */
+import type { CrawlDetail } from "../../api/types";
 import { milliseconds } from "../../words/format";
+
+type Ended = Pick<CrawlDetail, "status" | "reason" | "limited_by">;
 
 type Kind = "time" | "seconds" | "count" | "bytes" | "yes";
 export type Value = number | boolean | null;
@@ -62,6 +65,15 @@ export const FIELDS: readonly TuneField[] = [
     group: "limits",
     label: "URLs",
     help: "that are admitted; it can be changed, not removed",
+    kind: "count",
+    empty: false,
+    forLife: true,
+  },
+  {
+    name: "max_frontier",
+    group: "limits",
+    label: "Open URLs",
+    help: "at a time; it can be changed, not removed",
     kind: "count",
     empty: false,
     forLife: true,
@@ -201,8 +213,16 @@ export function changesOf(before: Values, texts: Texts): Changes {
   return changes;
 }
 
+const RAISED: ReadonlySet<string> = new Set(["max_pages", "max_seconds", "max_bytes"]);
+
+/** The limit that ended a crawl and lets it go on when it is raised; null: none did. */
+export function limitToRaise({ status, reason, limited_by }: Ended): TuneField | null {
+  if (status !== "completed" || !reason.startsWith("limit_") || !RAISED.has(limited_by)) return null;
+  return FIELDS.find((field) => field.name === limited_by) ?? null;
+}
+
 /** The field that a problem names: "max_pages", or "limits.max_pages"; null: none of ours. */
-export function fieldOf(name: string | null): string | null {
+export function fieldOf(name: string | null): TuneField | null {
   const last = name?.split(".").at(-1);
-  return FIELDS.find((field) => field.name === last)?.name ?? null;
+  return FIELDS.find((field) => field.name === last) ?? null;
 }

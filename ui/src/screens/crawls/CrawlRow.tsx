@@ -1,16 +1,16 @@
 import type { MouseEvent } from "react";
 import { Link, useNavigate } from "react-router";
 import type { Crawl } from "../../api/types";
+import { onEnter } from "../../keys/rows";
 import { StateBar } from "../../look/Bars";
 import { Button } from "../../look/Button";
+import { CrawlCalled } from "../../look/CrawlCalled";
 import { Moment } from "../../look/Moment";
-import { UrlText } from "../../look/UrlText";
 import { CrawlWord } from "../../look/Word";
 import { bytes, count, duration } from "../../words/format";
 import { isOver } from "../../words/states";
-import { onEnter } from "../onEnter";
-import { errorsOf, moreSeeds, progressOf, reasonOf } from "./list";
-import { PaceCells } from "./PaceCells";
+import { errorsOf, progressOf, reasonOf } from "./list";
+import { PaceCell } from "./PaceCell";
 
 interface Props {
   crawl: Crawl;
@@ -31,7 +31,7 @@ export function CrawlRow({ crawl, left, live, onPurge }: Props) {
   const errors = errorsOf(crawl);
   return (
     <tr
-      tabIndex={0}
+      tabIndex={-1}
       onKeyDown={onEnter(() => navigate(to))}
       onClick={(event) => opens(event) && navigate(to)}
       className="cursor-pointer outline-offset-[-2px]"
@@ -41,14 +41,14 @@ export function CrawlRow({ crawl, left, live, onPurge }: Props) {
           {crawl.id}
         </Link>
       </td>
-      <td className="w-full max-w-0">
-        <Root crawl={crawl} />
+      <td className="main w-full max-w-0">
+        <CrawlCalled crawl={crawl} />
       </td>
       <td>{left ? <span className="text-dim whitespace-nowrap">left this list</span> : <State crawl={crawl} />}</td>
       <td>
         <Ended crawl={crawl} />
       </td>
-      <PaceCells crawl={crawl.id} live={live && !left} running={crawl.status === "running" && !left} />
+      <PaceCell crawl={crawl.id} live={live && !left} running={crawl.status === "running" && !left} />
       <td>
         <Moment at={crawl.created_at} relative />
       </td>
@@ -57,12 +57,12 @@ export function CrawlRow({ crawl, left, live, onPurge }: Props) {
       <td className="number" title={errors.kinds}>
         {count(errors.all)}
       </td>
-      <td className="w-16 py-0.5!">
+      <td className="w-14 py-0.5!">
         {onPurge && isOver(crawl.status) && !left && (
           <Button
             kind="quiet"
             aria-label={`Delete crawl ${crawl.id}`}
-            className="py-0! font-normal"
+            className="px-1! py-0! font-normal"
             onClick={() => onPurge(crawl)}
           >
             Delete
@@ -73,25 +73,10 @@ export function CrawlRow({ crawl, left, live, onPurge }: Props) {
   );
 }
 
-function Root({ crawl }: { crawl: Crawl }) {
-  return (
-    <div className="flex gap-2">
-      <div className="min-w-0">
-        <UrlText url={crawl.root_url} />
-      </div>
-      {crawl.seeds_count > 1 && (
-        <span className="shrink-0 text-dim" title={crawl.seeds.join("\n")}>
-          {moreSeeds(crawl.seeds_count)}
-        </span>
-      )}
-    </div>
-  );
-}
-
 function State({ crawl }: { crawl: Crawl }) {
   const reason = reasonOf(crawl);
   return (
-    <div className="w-28">
+    <div className="w-26">
       <CrawlWord state={crawl.status} />
       {reason && (
         <div className="truncate text-dim" title={reason}>
@@ -104,7 +89,7 @@ function State({ crawl }: { crawl: Crawl }) {
 
 function Ended({ crawl }: { crawl: Crawl }) {
   return (
-    <div className="flex w-40 flex-col gap-1">
+    <div className="flex w-32 flex-col gap-1">
       <span className="truncate font-mono tabular-nums">{progressOf(crawl)}</span>
       <StateBar counts={crawl.states} thin />
     </div>

@@ -71,11 +71,64 @@ describe("the list", () => {
     expect(String(server.to(LIST)[0]?.query)).toBe("limit=50&status=paused&after=51");
   });
 
-  it("leads to older ones", async () => {
+  it("leads to the next page", async () => {
     server.on(LIST, { crawls: [CRAWL], next: 7 });
     show("/crawls?status=completed");
-    const older = await screen.findByRole("link", { name: "Older" });
-    expect(older.getAttribute("href")).toBe("/crawls?status=completed&after=7");
+    const next = await screen.findByRole("link", { name: "Next page" });
+    expect(next.getAttribute("href")).toBe("/crawls?status=completed&after=7");
+  });
+
+  it("goes on by itself where one look found nothing, and never shows an empty page with a next one", async () => {
+    server.on(LIST, { crawls: [], next: 70, total: null });
+    const { where } = show("/crawls?text=docs");
+    await waitFor(() => expect(where()).toBe("/crawls?text=docs&after=70"));
+    expect(screen.queryByRole("link", { name: "Next page" })).toBeNull();
+    server.on(LIST, { crawls: [CRAWL], next: null, total: null });
+    expect(await screen.findByRole("link", { name: "7" })).toBeTruthy();
+  });
+
+  it("shows names, labels and how many there are, and searches by what is typed", async () => {
+    const named = aCrawl({ name: "Docs <b>weekly</b>", labels: ["nightly", "team=docs"], status: "completed" });
+    server.on(LIST, { crawls: [named], next: null, total: 1204 });
+    const { where } = show("/crawls?label=nightly");
+    expect(await screen.findByText("Docs <b>weekly</b>")).toBeTruthy();
+    expect(screen.getByText("1,204 crawls")).toBeTruthy();
+    expect(screen.getByRole("link", { name: "team=docs" }).getAttribute("href")).toBe("/crawls?label=team%3Ddocs");
+    expect(server.to(LIST).at(-1)?.query.getAll("label")).toEqual(["nightly"]);
+    await user.type(screen.getByRole("searchbox"), "week");
+    await waitFor(() => expect(where()).toBe("/crawls?label=nightly&text=week"));
+    const without = () => screen.getByRole("link", { name: "without the label nightly" });
+    await waitFor(() => expect(without().getAttribute("href")).toBe("/crawls?text=week"));
+    await user.click(without());
+    await waitFor(() => expect(where()).toBe("/crawls?text=week"));
+  });
+
+  it("asks the server for the order of a heading, and says what cannot be sorted", async () => {
+    const { where } = show("/crawls?after=51");
+    await user.click(await screen.findByRole("button", { name: "Received" }));
+    await waitFor(() => expect(where()).toBe("/crawls?sort=bytes&order=desc"));
+    await waitFor(() => expect(server.to(LIST).at(-1)?.query.get("sort")).toBe("bytes"));
+    expect(screen.getByRole("button", { name: "Pace" }).title).toMatch(/only crawls that run have one/);
+  });
+
+  it("shows another order at once, also under the focus, and leaves the focus on the heading", async () => {
+    show();
+    const heading = await screen.findByRole("button", { name: "Received" });
+    heading.focus();
+    server.on(LIST, { crawls: [CRAWL, RUNNING], next: null });
+    await user.keyboard("{Enter}{ArrowDown}");
+    await waitFor(() => expect(screen.getAllByRole("row")[1]?.textContent).toMatch(/^7/));
+    expect(screen.getByRole("table").getAttribute("aria-busy")).toBe("false");
+    await user.keyboard("{Home}{ArrowUp}");
+    expect(heading.isConnected).toBe(true);
+    expect(document.activeElement).toBe(screen.getByRole("button", { name: "Id" }));
+  });
+
+  it("says what in the address is no filter, and asks nothing", async () => {
+    show("/crawls?status=bogus");
+    expect((await screen.findByRole("alert")).textContent).toMatch(/“bogus” is none of running, paused/);
+    expect(server.to(LIST)).toHaveLength(0);
+    expect(screen.getByRole("link", { name: "Show the list without it" }).getAttribute("href")).toBe("/crawls");
   });
 
   it("warns when nothing can be fetched", async () => {

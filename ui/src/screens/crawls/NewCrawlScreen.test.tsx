@@ -29,6 +29,7 @@ const SETTINGS = {
     setting("scope.include", [], LINES),
     setting("limits.max_pages", null, { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }] }),
     setting("polite.floor_ms", 1000, NUMBER),
+    setting("polite.adaptive", true, { type: "boolean" }),
     setting("polite.jitter_ms", 0, NUMBER),
     setting("robots.mode", "obey", { enum: ["obey", "ignore"], type: "string" }),
     setting("fetch.headers", [], PAIRS),
@@ -66,9 +67,64 @@ describe("starting", () => {
     expect(sent?.body).toEqual({
       seeds: ["example.com", "example.org"],
       profile: "default",
-      settings: { "polite.floor_ms": 2000, "scope.include": ["*/docs/*", "*/news/*"] },
+      settings: { "polite.floor_ms": 2000, "polite.adaptive": false, "scope.include": ["*/docs/*", "*/news/*"] },
+      name: "",
+      labels: [],
     });
     expect(sent?.headers.get("Idempotency-Key")).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it("sends name and labels, and shows what is wrong with them at their fields", async () => {
+    const { where } = show("/crawls/new?seed=a.example&name=Docs%2C+weekly&label=team%3Ddocs&label=nightly");
+    await seeds();
+    expect((screen.getByLabelText("Labels") as HTMLInputElement).value).toBe("team=docs nightly");
+    server.on(POST, refusal(422, "labels: 'x=' is no label", "labels"));
+    await fill(screen.getByLabelText("Labels"), "x=, nightly");
+    await start();
+    expect((await screen.findByRole("alert")).textContent).toContain("is no label");
+    expect(document.activeElement).toBe(screen.getByLabelText("Labels"));
+    expect(server.to(POST).at(-1)?.body).toMatchObject({ name: "Docs, weekly", labels: ["x=", "nightly"] });
+    expect(where()).toContain("name=Docs%2C+weekly");
+  });
+
+  it("takes seeds of a file, behind what was typed, and refuses what is none", async () => {
+    show();
+    await fill(await seeds(), "a.example");
+    const input = screen.getByLabelText("Seeds of a file");
+    await user.upload(input, new File(["\uFEFF# some\nb.example\r\nc.example\n"], "seeds.txt", { type: "text/plain" }));
+    await waitFor(async () => expect((await seeds()).value).toBe("a.example\n# some\nb.example\nc.example"));
+    expect(screen.getByText("3 seeds")).toBeTruthy();
+    await user.upload(input, new File(["\0\0"], "picture.txt", { type: "text/plain" }));
+    expect((await screen.findByRole("alert")).textContent).toBe("picture.txt is no text");
+    await user.upload(input, new File(["x".repeat(10_000_001)], "large.txt", { type: "text/plain" }));
+    await waitFor(() => expect(screen.getByRole("alert").textContent).toContain("has more than 10 MB"));
+    expect(screen.getByText("3 seeds")).toBeTruthy();
+  });
+
+  it("shows the delay that really holds, and means by it what --delay means", async () => {
+    const parts = [{ name: "crawl_delay", ms: 5000 }];
+    server.on("POST /api/v1/delays", {
+      hosts: [{ host: "a.example", delay_ms: 5000, parts, asked: true }],
+      restrained: false,
+    });
+    const { where } = show("/crawls/new?seed=a.example&set.polite.floor_ms=2000");
+    expect(await screen.findByText(/5 s \(its robots\.txt asks for it\)/)).toBeTruthy();
+    expect(server.to("POST /api/v1/delays").at(-1)?.body).toEqual({
+      seeds: ["a.example"],
+      profile: "default",
+      settings: { "polite.floor_ms": 2000, "polite.adaptive": false },
+    });
+    await user.click(screen.getAllByRole("button", { name: "Reset polite.adaptive to yes" })[0] as HTMLElement);
+    await waitFor(() => expect(where()).toContain("set.polite.adaptive=true"));
+    await start();
+    await waitFor(() => expect(server.to(POST)).toHaveLength(1));
+    expect(server.to(POST)[0]?.body).toEqual({
+      seeds: ["a.example"],
+      profile: "default",
+      settings: { "polite.floor_ms": 2000 },
+      name: "",
+      labels: [],
+    });
   });
 
   it("asks for seeds before it asks the server", async () => {

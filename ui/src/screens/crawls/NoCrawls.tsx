@@ -1,25 +1,28 @@
-import { Link } from "react-router";
+import { useEffect } from "react";
+import { Link, useNavigate } from "react-router";
 import { Copy } from "../../look/Copy";
-import { Empty } from "../../look/States";
-import { addressOf, type Wish } from "./list";
+import { Empty, Loading } from "../../look/States";
+import { addressOf, type CrawlsView, isFiltered } from "./list";
 import { NewCrawlLink } from "./NewCrawlLink";
 
 const COMMAND = "nephila crawl https://example.com/";
 
 /** What to do next, which depends on why there is nothing. */
-export function NoCrawls({ wish, may }: { wish: Wish; may: boolean }) {
-  if (wish.after > 0) {
+export function NoCrawls({ view, next, may }: { view: CrawlsView; next: number | null; may: boolean }) {
+  if (next !== null) return <LookOn view={view} next={next} />;
+  if (view.after > 0) {
     return (
       <Empty title="There are no older crawls.">
-        <Link to={addressOf({ ...wish, after: 0 })} className="link">
+        <Link to={addressOf({ ...view, after: 0 })} className="link">
           To the newest
         </Link>
       </Empty>
     );
   }
-  if (wish.status) {
+  if (isFiltered(view)) {
+    const alone = view.status && !view.text && view.labels.length === 0;
     return (
-      <Empty title={`No crawl is ${wish.status} now.`}>
+      <Empty title={alone ? `No crawl is ${view.status} now.` : "No crawl passes these filters."}>
         <Link to="/crawls" className="link">
           All crawls
         </Link>
@@ -36,4 +39,14 @@ export function NoCrawls({ wish, may }: { wish: Wish; may: boolean }) {
       {may && <NewCrawlLink />}
     </Empty>
   );
+}
+
+/** One look ends after many crawls: where it found nothing, the next begins by itself. */
+function LookOn({ view, next }: { view: CrawlsView; next: number }) {
+  const navigate = useNavigate();
+  const to = addressOf({ ...view, after: next });
+  useEffect(() => {
+    navigate(to, { replace: true });
+  }, [navigate, to]);
+  return <Loading what="older crawls" />;
 }

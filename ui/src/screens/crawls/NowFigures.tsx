@@ -26,7 +26,7 @@ export function NowFigures({ stats }: { stats: Overview | undefined }) {
         <Figure name="Queued URLs" value={stats ? count(stats.queued) : NONE} />
         <Figure name="Pages" value={rate(stats?.pages_per_s)} />
         <Figure name="Workers alive" value={stats ? alive(stats) : NONE} />
-        <Figure name="Errors, last hour" value={stats ? count(stats.errors_last_hour) : NONE} />
+        <Figure name="Errors, last hour" value={stats ? count(stats.errors_last_hour) : NONE} note="tries" />
         <Figure name="Archive" value={bytes(sizes?.archive_bytes)} />
         <Figure name="Store" value={bytes(sizes?.store_bytes)} />
       </Figures>

@@ -1,20 +1,20 @@
 import { Link } from "react-router";
 import { buttonClass } from "../../look/Button";
-import { addressOf, type Wish } from "./list";
+import { addressOf, type CrawlsView } from "./list";
 
-/** Back is the browser's; from any page one step leads to the newest. */
-export function Pages({ wish, next }: { wish: Wish; next: number | null }) {
-  if (!wish.after && !next) return null;
+/** Links to the next page and to the newest; the way back is the browser's. */
+export function Pages({ view, next }: { view: CrawlsView; next: number | null }) {
+  if (!view.after && !next) return null;
   return (
     <nav aria-label="Pages of crawls" className="flex gap-2">
-      {wish.after > 0 && (
-        <Link to={addressOf({ ...wish, after: 0 })} className={buttonClass()}>
-          Newest
+      {view.after > 0 && (
+        <Link to={addressOf({ ...view, after: 0 })} className={buttonClass()}>
+          First page
         </Link>
       )}
       {next && (
-        <Link to={addressOf({ ...wish, after: next })} className={buttonClass()}>
-          Older
+        <Link to={addressOf({ ...view, after: next })} className={buttonClass()}>
+          Next page
         </Link>
       )}
     </nav>

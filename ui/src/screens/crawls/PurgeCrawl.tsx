@@ -17,6 +17,7 @@ export function PurgeCrawl({ crawl, onClose }: { crawl: Crawl; onClose: () => vo
   return (
     <Confirm title={`Delete crawl ${crawl.id}?`} action={`Delete crawl ${crawl.id}`} danger run={run} onClose={onClose}>
       <div className="text-text">
+        {crawl.name && <bdi className="block wrap-anywhere font-medium">{crawl.name}</bdi>}
         <UrlText url={crawl.root_url} wrap /> {moreSeeds(crawl.seeds_count)}
       </div>
       <p>

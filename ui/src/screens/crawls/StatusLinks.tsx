@@ -2,25 +2,24 @@ import { Link } from "react-router";
 import type { CrawlState } from "../../api/types";
 import { count } from "../../words/format";
 import { CRAWL_COLOURS, sum } from "../../words/states";
-import { addressOf, CRAWL_STATES } from "./list";
+import { addressOf, CRAWL_STATES, type CrawlsView } from "./list";
 
 interface Props {
-  chosen: CrawlState | null;
+  view: CrawlsView;
   counts: Record<string, number> | undefined;
 }
 
 /** The filter of the list: one link per state, so that it can be shared and opened beside. */
-export function StatusLinks({ chosen, counts }: Props) {
+export function StatusLinks({ view, counts }: Props) {
   return (
     <nav aria-label="Crawls by state" className="flex flex-wrap gap-1">
       {[null, ...CRAWL_STATES].map((state) => {
-        const current = state === chosen;
+        const current = state === view.status;
         return (
           <Link
             key={state ?? "all"}
-            to={addressOf({ status: state, after: 0 })}
+            to={addressOf({ ...view, status: state, after: 0 })}
             aria-current={current ? "page" : undefined}
-            data-filter={current || undefined}
             className={`inline-flex items-center gap-1.5 rounded border px-2 py-1 ${
               current ? "border-line-strong bg-hover font-medium" : "border-transparent text-dim hover:bg-hover"
             }`}

@@ -1,7 +1,9 @@
 import { describe, expect, it, test } from "vitest";
 import type { CrawlState } from "../../api/types";
 import {
+  ALL_CRAWLS,
   addressOf,
+  type CrawlsView,
   endOf,
   errorsOf,
   held,
@@ -12,25 +14,54 @@ import {
   newer,
   progressOf,
   reasonOf,
-  wishOf,
+  titleOf,
+  viewOf,
 } from "./list";
 
 describe("the address", () => {
-  test.each([
-    ["", { status: null, after: 0 }, "/crawls"],
-    ["status=running", { status: "running", after: 0 }, "/crawls?status=running"],
+  test.each<[string, Partial<CrawlsView>, string]>([
+    ["", {}, "/crawls"],
+    ["status=running", { status: "running" }, "/crawls?status=running"],
     ["after=51&status=failed", { status: "failed", after: 51 }, "/crawls?status=failed&after=51"],
-    ["status=<script>&after=-1", { status: null, after: 0 }, "/crawls"],
-    ["after=99999999999999999999", { status: null, after: 0 }, "/crawls"],
-  ] as const)("%s", (text, wish, address) => {
-    expect(wishOf(new URLSearchParams(text))).toEqual(wish);
-    expect(addressOf(wish)).toBe(address);
+    ["after=99999999999999999999", {}, "/crawls"],
+    [
+      "label=team%3Ddocs&label=nightly",
+      { labels: ["team=docs", "nightly"] },
+      "/crawls?label=team%3Ddocs&label=nightly",
+    ],
+    ["text=a+b", { text: "a b" }, "/crawls?text=a+b"],
+    ["sort=bytes", { sort: "bytes", order: "desc" }, "/crawls?sort=bytes&order=desc"],
+    ["order=asc", { order: "asc" }, "/crawls?order=asc"],
+  ])("%s", (text, part, address) => {
+    const { wrong, ...view } = viewOf(new URLSearchParams(text));
+    expect(view).toEqual({ ...ALL_CRAWLS, ...part });
+    expect(wrong).toEqual([]);
+    expect(addressOf(view)).toBe(address);
+  });
+
+  test.each([
+    ["status=<script>", ["status: “<script>” is none of running, paused, ending, completed, cancelled, failed"]],
+    ["sort=size", ["sort: “size” is none of id, name, status, ended, active_ms, bytes, errors"]],
+    ["sort=id&order=up", ["order: “up” is none of asc, desc"]],
+    ["status=bogus&sort=x&order=y", [/^status/, /^sort/, /^order/]],
+  ])("%s is wrong, and said", (text, lines) => {
+    const { wrong } = viewOf(new URLSearchParams(text));
+    expect(wrong).toEqual(lines.map((line) => (typeof line === "string" ? line : expect.stringMatching(line))));
   });
 
   it("has the API call behind it", () => {
-    expect(jsonOf({ status: "paused", after: 9 })).toBe("/api/v1/crawls?limit=50&status=paused&after=9");
-    expect(jsonOf({ status: null, after: 0 })).toBe("/api/v1/crawls?limit=50");
+    expect(jsonOf({ ...ALL_CRAWLS, status: "paused", after: 9 })).toBe("/api/v1/crawls?limit=50&status=paused&after=9");
+    expect(jsonOf(ALL_CRAWLS)).toBe("/api/v1/crawls?limit=50");
+    expect(jsonOf({ ...ALL_CRAWLS, labels: ["a"], sort: "name", order: "asc" })).toBe(
+      "/api/v1/crawls?limit=50&sort=name&order=asc&label=a",
+    );
   });
+});
+
+it("calls a crawl by its name, else by its seed", () => {
+  expect(titleOf({ id: 7, name: "Docs", root_url: "https://a.example/" })).toBe("Docs");
+  expect(titleOf({ id: 7, name: "", root_url: "https://a.example/" })).toBe("https://a.example/");
+  expect(titleOf({ id: 7, name: "", root_url: "" })).toBe("Crawl 7");
 });
 
 test.each([

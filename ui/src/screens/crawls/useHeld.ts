@@ -12,17 +12,20 @@ interface Held<T> {
   };
 }
 
-/** While the pointer or the focus is inside, no row moves. `may`: false lets go at once, as for a dialog. */
-export function useHeld<T extends { id: number }>(fresh: readonly T[], may: boolean): Held<T> {
+/**
+ * While the pointer or the focus is inside, no row moves. `list` names what is listed: rows of another list are shown at
+ * once. `may`: false lets go at once, as for a dialog.
+ */
+export function useHeld<T extends { id: number }>(fresh: readonly T[], list: string, may: boolean): Held<T> {
   const [pointed, setPointed] = useState(false);
   const [focused, setFocused] = useState(false);
-  const [kept, setKept] = useState<readonly T[]>(fresh);
-  const holding = may && (pointed || focused);
-  // Follows what is shown until somebody comes: then it is what stays.
-  if (!holding && kept !== fresh) setKept(fresh);
+  const [kept, setKept] = useState({ list, rows: fresh });
+  const holding = may && (pointed || focused) && kept.list === list;
+  // Follows what is shown until the pointer or the focus comes: then it stays.
+  if (!holding && (kept.list !== list || kept.rows !== fresh)) setKept({ list, rows: fresh });
   return {
-    rows: held(holding ? kept : fresh, fresh),
-    waiting: holding ? newer(kept, fresh) : 0,
+    rows: held(holding ? kept.rows : fresh, fresh),
+    waiting: holding ? newer(kept.rows, fresh) : 0,
     handlers: {
       onMouseEnter: () => setPointed(true),
       onMouseLeave: () => setPointed(false),

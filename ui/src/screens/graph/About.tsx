@@ -13,10 +13,11 @@ interface Props {
   address: Address;
   layout: string; // in words; "": there is no picture
   onCentre: (id: number) => void;
+  onOpen: (group: string) => void;
 }
 
 /** Beside the picture: what is in it, what the colours mean, and the chosen node with its neighbours. */
-export function About({ data, shown, address, layout, onCentre }: Props) {
+export function About({ data, shown, address, layout, onCentre, onOpen }: Props) {
   const { view, set } = address;
   const { folded, scene, look, legend } = shown;
   const chosen = view.node === null ? undefined : data.nodeOf(view.node);
@@ -24,8 +25,12 @@ export function About({ data, shown, address, layout, onCentre }: Props) {
     nodes: data.nodes.length,
     drawn: scene.items.length,
     hidden: look.hidden.size,
-    edges: scene.edges.weights.length,
-    left: scene.edges.left,
+    lines: scene.edges.weights.length,
+    shown: scene.edges.weights.reduce((all, weight) => all + weight, 0),
+    weaker: scene.all.weights.length - scene.edges.weights.length,
+    inside: scene.all.inside,
+    all: scene.all.weights.reduce((all, weight) => all + weight, scene.all.inside),
+    grouped: folded.areas.length > 0,
     kind: view.kind,
     cut: data.cut,
     linksCut: data.linksCut,
@@ -33,7 +38,7 @@ export function About({ data, shown, address, layout, onCentre }: Props) {
     links: data.links.count,
   });
   return (
-    <aside aria-label="About the graph" className="flex min-w-0 flex-col gap-3 @3xl:w-64 @3xl:shrink-0">
+    <aside aria-label="About the graph" className="flex min-w-0 flex-col gap-3">
       <div>
         <p>{lines.join("; ")}.</p>
         {layout && <p className="text-dim">{layout}</p>}
@@ -43,14 +48,21 @@ export function About({ data, shown, address, layout, onCentre }: Props) {
           </p>
         )}
       </div>
-      <Folds folded={folded} nodes={data.nodes.length} open={view.open} onChange={(open) => set({ open })} />
-      {chosen && <Chosen data={data} version={data.version} node={chosen} address={address} onCentre={onCentre} />}
+      {chosen && <Chosen data={data} folded={folded} node={chosen} address={address} onCentre={onCentre} />}
       {view.node !== null && !chosen && <p role="status">URL {view.node} is not in this graph.</p>}
+      <Folds
+        folded={folded}
+        nodes={data.nodes.length}
+        open={view.open}
+        onOpen={onOpen}
+        onChange={(open) => set({ open })}
+      />
       <Legend
         entries={legend}
         hidden={view.hidden}
         colour={view.colour}
         kind={view.kind}
+        grouped={folded.areas.length > 0}
         onChange={(hidden) => set({ hidden })}
       />
     </aside>

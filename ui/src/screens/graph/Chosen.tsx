@@ -7,6 +7,8 @@ import { UrlText } from "../../look/UrlText";
 import { StateWord } from "../../look/Word";
 import { count, many } from "../../words/format";
 import { type Kind, STEPS_MAX } from "./address";
+import { revealing } from "./choices";
+import type { Folded } from "./fold";
 import type { GraphData } from "./graphData";
 import { labelOf } from "./labels";
 import { neighboursOf } from "./neighbours";
@@ -22,16 +24,17 @@ const NAMES: Record<Kind, { into: string; out: string; none: string }> = {
 
 interface Props {
   data: GraphData;
-  version: number;
+  folded: Folded;
   node: GraphNode;
   address: Address;
   onCentre: (id: number) => void;
 }
 
 /** The chosen node and its neighbourhood as lists: the graph for those who cannot, or do not want to, use the picture. */
-export function Chosen({ data, version, node, address, onCentre }: Props) {
+export function Chosen({ data, folded, node, address, onCentre }: Props) {
   const { view, go, link } = address;
   const { kind } = view;
+  const { version } = data;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what the data hold
   const { into, out } = useMemo(() => neighboursOf(data, node.id, kind), [data, version, node.id, kind]);
   const names = NAMES[kind];
@@ -40,7 +43,7 @@ export function Chosen({ data, version, node, address, onCentre }: Props) {
       title={title}
       nodes={nodes}
       none={names.none}
-      to={(id) => link({ node: id, inspect: id })}
+      to={(id) => link({ node: id, inspect: id, open: revealing(view.open, folded, data.indexOf(id)) })}
       onCentre={onCentre}
     />
   );

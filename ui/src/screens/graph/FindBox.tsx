@@ -39,7 +39,7 @@ export function FindBox({ data, groups, onChoose }: Props) {
     }
   };
   return (
-    <div className="relative min-w-48 flex-1">
+    <div className="relative min-w-48">
       <input
         type="search"
         role="combobox"

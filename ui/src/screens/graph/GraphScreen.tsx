@@ -5,10 +5,9 @@ import { useCrawl } from "../crawl/context";
 import { About } from "./About";
 import type { Change } from "./address";
 import { Canvas } from "./Canvas";
-import { clicked, doubleClicked, found } from "./choices";
+import { clicked, doubleClicked, found, openedBy } from "./choices";
 import { FindBox } from "./FindBox";
 import type { Found } from "./find";
-import { keyOf } from "./fold";
 import { useGraphData } from "./follow";
 import { Instead } from "./Instead";
 import { layoutWords, pictureLabel } from "./sentences";
@@ -32,10 +31,15 @@ export default function GraphScreen() {
   const act = (change: Change | null) => change && go(change);
   const item = (key: string) => scene.items.find((each) => each.key === key);
   const box = useRef<HTMLDivElement>(null);
+  const under = useRef<HTMLCanvasElement>(null);
   const veil = useRef<HTMLCanvasElement>(null);
-  const { stage, drawn } = useStage(box, veil, {
+  const { stage, drawn } = useStage(box, under, veil, {
     click: (key) => act(clicked(item(key))),
-    doubleClick: (key) => act(doubleClicked(item(key), view)),
+    doubleClick: (key) => {
+      const name = item(key)?.fold?.name;
+      if (name !== undefined) show(name);
+      else act(doubleClicked(item(key)));
+    },
     clickStage: () => act(view.node === null ? null : { node: null }),
   });
   const { pictured, settled, added } = useStageState(stage);
@@ -45,10 +49,15 @@ export default function GraphScreen() {
     if (ready) stage?.show(scene, look, palette, { kind: view.kind, live, held });
   }, [stage, ready, scene, look, palette, view.kind, live, held]);
   useCamera(stage, view, near, pictured);
-  const centre = (node: number) => stage?.picture.centre(keyOf(node));
+  const centre = (node: number) => stage?.aim({ node });
+  const show = (name: string) => {
+    go(openedBy(name, view));
+    stage?.aim({ group: name });
+  };
   const choose = (choice: Found) => {
-    go(found(choice, view, folded, choice.kind === "node" ? data.indexOf(choice.id) : undefined));
-    if (choice.kind === "node") centre(choice.id);
+    if (choice.kind === "fold") return show(choice.name);
+    go(found(choice.id, view, folded, data.indexOf(choice.id)));
+    centre(choice.id);
   };
 
   const order = scene.items.length;
@@ -57,12 +66,11 @@ export default function GraphScreen() {
     <section aria-label="Graph" className="@container flex min-w-0 flex-col gap-3 p-4">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <Toolbar address={address} live={live} />
-        <FindBox data={data} groups={folded.groups} onChoose={choose} />
         <JsonLink path={`/api/v1/crawls/${encodeURIComponent(id)}/graph?kind=${view.kind}`} />
-        <ViewButtons added={added} order={order} onTidy={() => stage?.tidy()} onFit={() => stage?.picture.fit()} />
+        <ViewButtons added={added} order={order} onTidy={() => stage?.tidy()} onFit={() => stage?.fit()} />
       </div>
       <div className="flex min-w-0 flex-col gap-3 @3xl:flex-row">
-        <Canvas box={box} veil={veil} stage={stage} pictured={pictured} label={label}>
+        <Canvas box={box} under={under} veil={veil} stage={stage} pictured={pictured} label={label}>
           <Instead
             data={data}
             drawn={drawn}
@@ -72,15 +80,20 @@ export default function GraphScreen() {
             retry={() => setAttempt(attempt + 1)}
           />
         </Canvas>
-        {ready && (
-          <About
-            data={data}
-            shown={shown}
-            address={address}
-            layout={drawn === "ready" ? layoutWords(settled, live, view.every) : ""}
-            onCentre={centre}
-          />
-        )}
+        {/* Beside the picture, not over it: the list of what is found must not cover what one looks for it in. */}
+        <div className="flex min-w-0 flex-col gap-3 @3xl:w-72 @3xl:shrink-0">
+          <FindBox data={data} groups={folded.groups} onChoose={choose} />
+          {ready && (
+            <About
+              data={data}
+              shown={shown}
+              address={address}
+              layout={drawn === "ready" ? layoutWords(settled, live, view.every) : ""}
+              onCentre={centre}
+              onOpen={show}
+            />
+          )}
+        </div>
       </div>
     </section>
   );

@@ -9,6 +9,7 @@ interface Props {
   hidden: readonly string[];
   colour: Colour;
   kind: Kind;
+  grouped: boolean;
   onChange: (hidden: string[]) => void;
 }
 
@@ -16,9 +17,10 @@ const SIZE_WORDS: Record<Kind, string> = {
   discovery: "Larger: more was found on it.",
   links: "Larger: more links lead to it.",
 };
+const GROUP_WORDS = "Groups: as large as they hold pages, lines as wide as they stand for links. Pages: ";
 
 /** What the colours mean; each entry also hides and shows what it stands for. */
-export function Legend({ entries, hidden, colour, kind, onChange }: Props) {
+export function Legend({ entries, hidden, colour, kind, grouped, onChange }: Props) {
   const toggle = (key: string) =>
     onChange(hidden.includes(key) ? hidden.filter((each) => each !== key) : [...hidden, key]);
   return (
@@ -33,7 +35,7 @@ export function Legend({ entries, hidden, colour, kind, onChange }: Props) {
           </li>
         ))}
       </ul>
-      <p className="mt-2 text-dim">{SIZE_WORDS[kind]}</p>
+      <p className="mt-2 text-dim">{grouped ? `${GROUP_WORDS}${SIZE_WORDS[kind].toLowerCase()}` : SIZE_WORDS[kind]}</p>
     </Panel>
   );
 }

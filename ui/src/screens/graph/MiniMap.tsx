@@ -1,5 +1,4 @@
 import { useEffect, useRef } from "react";
-import { extentOf } from "./extent";
 import { type Frame, frameOf, fromMap, type Size, seen, toMap } from "./minimap";
 import { fitted } from "./overlay";
 import type { Stage } from "./stage";
@@ -61,7 +60,7 @@ export function MiniMap({ stage }: { stage: Stage }) {
 }
 
 function drawDots(map: HTMLCanvasElement, stage: Stage): Frame | null {
-  const extent = extentOf(stage.picture.graph);
+  const extent = stage.picture.extent();
   const context = fitted(map, SIZE.width, SIZE.height);
   if (!extent || !context) return null;
   const frame = frameOf(extent, SIZE);

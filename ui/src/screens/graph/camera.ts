@@ -2,7 +2,9 @@ import type Sigma from "sigma";
 import { calm } from "./motion";
 
 const MOVE_MS = 400;
-const MARGIN = 40; // px around what is fitted
+const MARGIN = 40; // px around the places that are fitted
+const LARGEST = 60; // px more, for what is drawn there
+const CLOSEST = 0.002; // a small group in a large graph is far down
 const NEAR = 60; // nodes that one sees around a chosen one, about
 
 const duration = () => (calm() ? 1 : MOVE_MS);
@@ -20,6 +22,7 @@ type Renderer = Pick<
 /** The camera so that all these nodes are seen. */
 export function fitting(renderer: Renderer, keys: Iterable<string>): { x: number; y: number; ratio: number } | null {
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
+  let largest = 0;
   for (const key of keys) {
     const place = renderer.getNodeDisplayData(key);
     if (!place || place.hidden) continue;
@@ -27,6 +30,7 @@ export function fitting(renderer: Renderer, keys: Iterable<string>): { x: number
     right = Math.max(right, place.x);
     bottom = Math.min(bottom, place.y);
     top = Math.max(top, place.y);
+    largest = Math.max(largest, place.size);
   }
   if (left > right) return null;
   const centre = { x: (left + right) / 2, y: (bottom + top) / 2 };
@@ -35,9 +39,14 @@ export function fitting(renderer: Renderer, keys: Iterable<string>): { x: number
   const low = renderer.framedGraphToViewport({ x: left, y: bottom }, { cameraState });
   const high = renderer.framedGraphToViewport({ x: right, y: top }, { cameraState });
   const { width, height } = renderer.getDimensions();
-  const across = Math.abs(high.x - low.x) / Math.max(width - 2 * MARGIN, 1);
-  const down = Math.abs(high.y - low.y) / Math.max(height - 2 * MARGIN, 1);
-  return { ...centre, ratio: Math.max(across, down, 0.02) };
+  const ratio = (margin: number) => {
+    const across = Math.abs(high.x - low.x) / Math.max(width - 2 * margin, 1);
+    const down = Math.abs(high.y - low.y) / Math.max(height - 2 * margin, 1);
+    return Math.max(across, down, CLOSEST);
+  };
+  // Sizes grow with the square root of the zoom.
+  const drawn = Math.min(LARGEST, largest / Math.sqrt(ratio(MARGIN)));
+  return { ...centre, ratio: ratio(MARGIN + drawn) };
 }
 
 export function show(renderer: Renderer, keys: Iterable<string>): void {

@@ -1,19 +1,18 @@
-import type { Drawing } from "./drawing";
-
 export interface Extent {
   x: [number, number];
   y: [number, number];
 }
 
-/** Null: there is nothing. */
-export function extentOf(graph: Drawing): Extent | null {
+/** The box around all places (x, y, x, y); null: there are none. */
+export function extentOf(places: Float32Array): Extent | null {
   let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity];
-  graph.forEachNode((_, { x, y }) => {
+  for (let at = 0; at < places.length; at += 2) {
+    const [x, y] = [places[at] ?? 0, places[at + 1] ?? 0];
     left = Math.min(left, x);
     right = Math.max(right, x);
     low = Math.min(low, y);
     high = Math.max(high, y);
-  });
+  }
   return left > right ? null : { x: [left, right], y: [low, high] };
 }
 

@@ -11,6 +11,7 @@ export type Found =
   | { kind: "fold"; key: string; name: string; text: string; note: string };
 
 const TEXT_MAX = 120;
+const GROUPS_MAX = 5; // the rest is for nodes
 
 function fromNode(node: GraphNode): Found {
   return {
@@ -23,21 +24,24 @@ function fromNode(node: GraphNode): Found {
 }
 
 function fromGroup(group: Group): Found {
-  const inside = many(group.count - group.shown, "node");
+  const inside = many(group.count, "node");
   return {
     kind: "fold",
     key: `+${group.name}`,
     name: group.name,
     text: group.name,
-    note: `folded, ${inside}: open it`,
+    note: `group of ${inside}: open it`,
   };
 }
 
-/** Part of a URL or of a title, in any case; folds first, then the shortest URLs. */
+/** Part of a URL or of a title, in any case; the largest groups first, then the shortest URLs. */
 export function find(text: string, nodes: readonly GraphNode[], groups: readonly Group[]): Found[] {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
-  const folds = groups.filter((group) => group.shown < group.count && group.name.toLowerCase().includes(wanted));
+  const folds = groups
+    .filter((group) => group.shown < group.count && group.name.toLowerCase().includes(wanted))
+    .sort((a, b) => b.count - a.count)
+    .slice(0, GROUPS_MAX);
   const matches: GraphNode[] = [];
   for (const node of nodes) {
     if (!node.url.toLowerCase().includes(wanted) && !node.title?.toLowerCase().includes(wanted)) continue;

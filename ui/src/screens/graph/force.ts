@@ -18,7 +18,7 @@ const STILL = 1e-3; // mean movement in a step, of the size of the picture
 const STILL_STEPS = 5;
 const COOLING = 60; // steps after which movements are halved
 
-/** However restless it is, it ends. */
+/** The most steps of a layout: it ends even if it does not settle. */
 export function stepsMax(order: number): number {
   if (order > 20_000) return 120;
   return order > BARNES_HUT ? 300 : 500;
@@ -53,7 +53,7 @@ export class Force implements Layout {
     this.wake();
   }
 
-  /** All of them, every time. */
+  /** Replaces all edges. */
   link({ pairs, weights }: Lines): void {
     const before = this.edges.length;
     this.edges = new Float32Array((pairs.length / 2) * EDGE);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { folderOf, labelOf, pathEnd } from "./labels";
+import { folderOf, foldersOf, labelOf, pathEnd } from "./labels";
 
 it.each([
   ["https://a.example/", "a.example"],
@@ -26,3 +26,14 @@ it("prefers the title, shortened, as text", () => {
   expect(labelOf({ url: "https://a.example/", title: "x".repeat(100) })).toHaveLength(40);
   expect(labelOf({ url: "https://a.example/end", title: "  " })).toBe("end");
 });
+
+it.each([
+  ["https://a.example/", ""],
+  ["https://a.example", ""],
+  ["https://a.example/docs/guide/x", "/docs/guide"],
+  ["https://a.example/docs/guide/", "/docs/guide"],
+  ["https://a.example//docs///x", "/docs"],
+  ["https://a.example/x?y=/z/", ""],
+  ["https://a.example?a=/b/c", ""],
+  ["", ""],
+])("finds the folders of %s: %s", (url, folders) => expect(foldersOf(url)).toBe(folders));

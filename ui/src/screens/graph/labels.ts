@@ -30,3 +30,12 @@ export function folderOf(url: string): string {
   const before = url.slice(0, end);
   return before.includes("?") || before.includes("#") ? "/" : before.slice(begin);
 }
+
+/** "/docs/guide" of "https://a.example/docs/guide/x"; "" for what lies at the top. By hand, as above. */
+export function foldersOf(url: string): string {
+  const scheme = url.indexOf("://");
+  const begin = url.indexOf("/", scheme < 0 ? 0 : scheme + 3);
+  if (begin < 0) return "";
+  const path = (url.slice(begin).split(/[?#]/, 1)[0] ?? "").replace(/\/{2,}/g, "/");
+  return url.slice(0, begin).search(/[?#]/) < 0 ? path.slice(0, path.lastIndexOf("/")) : "";
+}

@@ -1,6 +1,6 @@
 /** The page's side of the layouts: gives the worker what is new, remembers where everything stands. */
 import type { Kind } from "./address";
-import type { Ask, Batch, Lines, Tell } from "./protocol";
+import type { Ask, Batch, Lines, Nest, Tell } from "./protocol";
 import type { Scene } from "./scene";
 
 export interface Situation {
@@ -31,10 +31,12 @@ export class Layouter {
   private readonly communities = new Map<string, number>();
   private edges = 0;
   private held = false;
+  private nest: Nest | null = null; // of the picture of groups that was asked for last
+  private tidied = 0; // nodes in it when it was last laid out as a whole
 
   constructor(
     private readonly worker: Post,
-    private readonly placed: (keys: readonly string[], places: Float32Array, tell: Tell) => void,
+    private readonly placed: (keys: readonly string[], places: Float32Array, tell: Tell, nest: Nest | null) => void,
   ) {}
 
   /** An answer of the worker. */
@@ -44,10 +46,16 @@ export class Layouter {
     // Slots that were added since it spoke are not in it yet, and its next word is on its way.
     this.settled = tell.settled && tell.places.length === 2 * told.keys.length;
     told.places = tell.places;
-    this.placed(told.keys, tell.places, tell);
+    this.placed(told.keys, tell.places, tell, this.nest);
   }
 
   show(scene: Scene, { kind, live, held }: Situation): void {
+    if (scene.areas.length) {
+      this.showNest(scene, kind, held);
+      return;
+    }
+    if (this.nest) this.kind = null; // it was a picture of groups, and begins anew
+    this.nest = null;
     const told = this.told[kind];
     const vanished = told.keys.length - scene.items.filter((item) => told.slots.has(item.key)).length;
     if (kind !== this.kind || vanished > 0) {
@@ -70,11 +78,28 @@ export class Layouter {
   tidy(live: boolean): void {
     this.settled = false;
     this.added = 0;
+    this.tidied = this.nest ? sum(this.nest.counts) : 0;
     this.worker.postMessage({ do: "tidy", epoch: this.epoch, live });
   }
 
   kill(): void {
     this.worker.terminate();
+  }
+
+  /** All of it, each time: it has few items, and the worker knows where they lie. */
+  private showNest(scene: Scene, kind: Kind, held: boolean): void {
+    const nest = nestOf(scene);
+    const { pairs, weights } = scene.all;
+    const same = kind === this.kind && this.nest && alike(this.nest, nest);
+    if (same && held === this.held && pairs.length === this.edges) return;
+    const nodes = sum(nest.counts);
+    if (!this.nest || kind !== this.kind) this.tidied = nodes;
+    this.added = nodes - this.tidied;
+    this.told[kind] = { keys: [...nest.keys], slots: new Map(), places: new Float32Array(0) };
+    this.kind = kind;
+    this.nest = nest;
+    this.epoch += 1;
+    this.send({ do: "nest", epoch: this.epoch, kind, held, nest, lines: { pairs, weights } });
   }
 
   private begin(scene: Scene, { kind, live, held }: Situation): void {
@@ -128,6 +153,24 @@ export class Layouter {
     return this.communities.size - 1;
   }
 }
+
+export function nestOf({ items, areas }: Scene): Nest {
+  return {
+    keys: items.map((item) => item.key),
+    areas: Int32Array.from(items, (item) => item.area),
+    counts: Float32Array.from(items, (item) => item.fold?.count ?? 1),
+    names: areas.map((area) => area.name),
+    above: Int32Array.from(areas, (area) => area.parent),
+  };
+}
+
+function alike(a: Nest, b: Nest): boolean {
+  const same = (one: ArrayLike<unknown>, other: ArrayLike<unknown>) =>
+    one.length === other.length && Array.prototype.every.call(one, (each, place) => each === other[place]);
+  return same(a.keys, b.keys) && same(a.names, b.names) && same(a.areas, b.areas);
+}
+
+const sum = (numbers: Float32Array) => numbers.reduce((all, each) => all + each, 0);
 
 /** What came from a sitemap was found on no page: it stands with the seed of its host, or of its folder. */
 function seedsOf(scene: Scene): Map<string, string> {

@@ -5,10 +5,12 @@ export class LinkStore {
   count = 0;
   private readonly waiting = new Map<number, number[]>(); // ids of targets that are not known yet, by source
 
+  private readonly early = new Map<number, ReadonlySet<number>>(); // of pages that ended before their node was read
+
   constructor(private readonly indexOf: (id: number) => number | undefined) {}
 
-  /** Edges of one answer, by their sources. */
-  put(edges: readonly (readonly number[])[]): boolean {
+  /** Edges of one answer, by their sources. `growing`: those of unknown nodes are kept for them. */
+  put(edges: readonly (readonly number[])[], growing: boolean): boolean {
     const bySource = new Map<number, Set<number>>();
     for (const [source = 0, target = 0] of edges) {
       const found = bySource.get(source);
@@ -16,13 +18,21 @@ export class LinkStore {
       else bySource.set(source, new Set([target]));
     }
     let changed = false;
-    for (const [source, targets] of bySource) changed = this.set(source, targets) || changed;
+    for (const [source, targets] of bySource) {
+      if (this.indexOf(source) !== undefined) changed = this.set(source, targets) || changed;
+      else if (growing) this.early.set(source, targets);
+    }
     return changed;
   }
 
   /** New nodes may be what links were waiting for. */
   resolve(): boolean {
     let changed = false;
+    for (const [source, targets] of [...this.early]) {
+      if (this.indexOf(source) === undefined) continue;
+      this.early.delete(source);
+      changed = this.set(source, targets) || changed;
+    }
     for (const [source, ids] of [...this.waiting]) {
       const found = ids.filter((id) => this.indexOf(id) !== undefined);
       if (!found.length) continue;

@@ -2,6 +2,8 @@
  * A node with its neighbours above everything else, which is dimmed. It is drawn on a canvas of its own: the cost is
  * that of the neighbourhood, not of the graph, so that the pointer can go over 50,000 nodes.
  */
+
+import { apart } from "./apart";
 import { faded, type Palette } from "./colours";
 
 export interface Spot {
@@ -10,6 +12,7 @@ export interface Spot {
   radius: number;
   colour: string;
   label: string;
+  width: number; // px of the line to it
 }
 
 export interface Highlight {
@@ -44,7 +47,11 @@ function dot(context: CanvasRenderingContext2D, spot: Spot): void {
 }
 
 /** Text on a plate of the ground: it can be read above whatever lies there. */
-export function plate(context: CanvasRenderingContext2D, spot: Spot, palette: Palette): void {
+export function plate(
+  context: CanvasRenderingContext2D,
+  spot: Pick<Spot, "x" | "y" | "radius" | "label">,
+  palette: Palette,
+): void {
   if (!spot.label) return;
   const left = spot.x + spot.radius + 4;
   const width = context.measureText(spot.label).width;
@@ -63,20 +70,36 @@ export function drawHighlight(
   context.fillStyle = faded(palette.ground, VEIL);
   context.fillRect(0, 0, width, height);
   context.strokeStyle = palette.line;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (const spot of near) {
-    context.moveTo(centre.x, centre.y);
-    context.lineTo(spot.x, spot.y);
+  for (const [width, spots] of byWidth(near)) {
+    context.lineWidth = width;
+    context.beginPath();
+    for (const spot of spots) {
+      context.moveTo(centre.x, centre.y);
+      context.lineTo(spot.x, spot.y);
+    }
+    context.stroke();
   }
-  context.stroke();
   for (const spot of near) dot(context, spot);
   dot(context, centre);
   if (chosen) ring(context, centre, palette);
-  context.font = LABEL_FONT;
-  for (const spot of near.slice(0, LABELS_MAX)) plate(context, spot, palette);
   context.font = `600 ${LABEL_FONT}`;
-  plate(context, centre, palette);
+  const named = [centre, ...near.slice(0, LABELS_MAX)].map((spot) => ({ ...spot, size: spot.radius }));
+  for (const spot of apart(named, (text) => context.measureText(text).width)) {
+    plate(context, spot, palette);
+    context.font = LABEL_FONT; // the first one is what is pointed at
+  }
+}
+
+/** One stroke for all lines of a width: 2,000 strokes would be felt. */
+function byWidth(spots: readonly Spot[]): Map<number, Spot[]> {
+  const found = new Map<number, Spot[]>();
+  for (const spot of spots) {
+    const width = Math.max(1, Math.round(spot.width));
+    const same = found.get(width);
+    if (same) same.push(spot);
+    else found.set(width, [spot]);
+  }
+  return found;
 }
 
 function ring(context: CanvasRenderingContext2D, spot: Spot, palette: Palette): void {

@@ -13,16 +13,33 @@ export interface Lines {
   weights: Float32Array;
 }
 
+/** A picture of groups. Areas are opened groups, those outside first; the first is everything. */
+export interface Nest {
+  keys: readonly string[]; // of the slots
+  areas: Int32Array; // that each slot lies in
+  counts: Float32Array; // nodes that each slot stands for
+  names: readonly string[]; // of the areas
+  above: Int32Array; // the area that each area lies in; -1: none
+}
+
 export type Ask =
   | { do: "begin"; epoch: number; kind: Kind; live: boolean; held: boolean; batch: Batch; lines: Lines }
   | { do: "add"; epoch: number; held: boolean; batch: Batch; lines: Lines }
+  | { do: "nest"; epoch: number; kind: Kind; held: boolean; nest: Nest; lines: Lines }
   | { do: "tidy"; epoch: number; live: boolean };
 
+/** How much room there is, in a picture of groups. */
+export interface Rooms {
+  radii: Float32Array; // of the slots
+  areas: Float32Array; // x, y, radius of each area
+}
+
 export interface Tell {
-  epoch: number; // of the last "begin": others are about a graph that is no more
+  epoch: number; // of the last "begin" or "nest": others are about a graph that is no more
   places: Float32Array; // x, y of every slot
   settled: boolean;
   whole: boolean; // everything was laid out anew: go there gently
+  rooms: Rooms | null; // null: it is no picture of groups
 }
 
 export interface Layout {

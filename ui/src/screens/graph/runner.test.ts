@@ -92,3 +92,50 @@ describe("the runner of layouts", () => {
     for (const order of [1, 4000, 10_000, 50_000]) expect(pauseMs(order)).toBeGreaterThanOrEqual(100);
   });
 });
+
+describe("the runner with a picture of groups", () => {
+  const nest = (epoch: number, keys: string[], held = false): Ask => ({
+    do: "nest",
+    epoch,
+    kind: "links",
+    held,
+    nest: {
+      keys,
+      areas: new Int32Array(keys.length),
+      counts: new Float32Array(keys.length).fill(5),
+      names: [""],
+      above: Int32Array.of(-1),
+    },
+    lines,
+  });
+
+  it("tells places and rooms at once, and once more when they are laid out", () => {
+    const { runner, told, rest } = started();
+    runner.hear(nest(1, ["+a", "+b", "+c"]));
+    expect(told).toMatchObject([{ epoch: 1, settled: false }]);
+    expect(told[0]?.rooms?.radii).toHaveLength(3);
+    rest();
+    expect(told).toHaveLength(2);
+    expect(told[1]).toMatchObject({ epoch: 1, settled: true });
+  });
+
+  it("goes on from picture to picture, and is tidied", () => {
+    const { runner, told, rest } = started();
+    runner.hear(nest(1, ["+a", "+b", "+c"]));
+    rest();
+    runner.hear(nest(2, ["+b", "+a"]));
+    const [before, after] = told.slice(-2).map((tell) => [...tell.places]);
+    expect(after).toEqual([before?.[2], before?.[3], before?.[0], before?.[1]]);
+    runner.hear({ do: "tidy", epoch: 1, live: false });
+    expect(told).toHaveLength(3);
+    runner.hear({ do: "tidy", epoch: 2, live: false });
+    expect(told.at(-1)).toMatchObject({ whole: true });
+  });
+
+  it("waits for links that are still being read", () => {
+    const { runner, told, waiting } = started();
+    runner.hear(nest(1, ["+a", "+b", "+c"], true));
+    expect(waiting).toHaveLength(0);
+    expect(told.at(-1)?.settled).toBe(false);
+  });
+});

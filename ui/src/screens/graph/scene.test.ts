@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { indexed, node, tree } from "../../testing/graphs";
 import { viewOf } from "./address";
-import { clicked, doubleClicked, found } from "./choices";
+import { clicked, closed, doubleClicked, found, openedBy } from "./choices";
 import { discoveryEdges } from "./edges";
 import { find } from "./find";
 import { fold } from "./fold";
 import { frameOf, fromMap, seen, toMap } from "./minimap";
-import { within } from "./scene";
+import { neighbours, sceneOf, stressOf, within } from "./scene";
 import { contents, pictureLabel, progressWords } from "./sentences";
 
 const view = viewOf(new URLSearchParams());
@@ -14,13 +14,20 @@ const view = viewOf(new URLSearchParams());
 describe("within", () => {
   const nodes = tree(2, 2, 1);
   const folded = fold(nodes, indexed(nodes));
-  const scene = { items: folded.items, edges: discoveryEdges(nodes, indexed(nodes), folded) };
+  const scene = sceneOf(folded, discoveryEdges(nodes, indexed(nodes), folded));
   it.each([
     [1, ["1", "2", "4", "5"]],
     [2, ["1", "2", "3", "4", "5", "8", "9"]],
     [3, ["1", "2", "3", "4", "5", "6", "7", "8", "9"]],
   ])("goes %i steps in both directions", (steps, keys) => {
     expect([...within(scene, 1, steps)].sort()).toEqual(keys);
+  });
+  it("knows all neighbours, the most linked first", () => {
+    const all = { pairs: Int32Array.of(0, 1, 2, 0, 1, 2), weights: Float32Array.of(1, 5, 2), inside: 0 };
+    expect(neighbours({ ...scene, all }, 0)).toEqual([
+      { place: 2, weight: 5 },
+      { place: 1, weight: 1 },
+    ]);
   });
   it("is nothing around nothing", () => expect(within(scene, -1, 2).size).toBe(0));
 });
@@ -36,7 +43,7 @@ describe("find", () => {
     expect(find("<SCRIPT", nodes, []).map((each) => each.key)).toEqual(["1"]);
     expect(find(" ", nodes, [])).toEqual([]);
   });
-  it("offers folds first, shortest URLs next, twenty at most", () => {
+  it("offers groups first, shortest URLs next, twenty at most", () => {
     const groups = [
       { name: "a.example", count: 9, shown: 0 },
       { name: "whole.a.example", count: 2, shown: 2 },
@@ -49,18 +56,29 @@ describe("find", () => {
 
 describe("choices", () => {
   const nodes = [node(1), node(2, 1), node(3, 1, { url: "https://a.example/x/y" }), node(4, 1)];
-  const folded = fold(nodes, indexed(nodes), [], 3);
-  const [closed, single] = folded.items;
-  it("inspects a node, focuses on it, opens a fold", () => {
+  const folded = fold(nodes, indexed(nodes), [], { whole: 3, drawn: 100 });
+  const [group, single] = folded.items;
+  it("inspects a node, focuses on it, opens a group", () => {
     expect(clicked(single)).toEqual({ node: 3, inspect: 3 });
-    expect(clicked(closed)).toBeNull();
-    expect(doubleClicked(single, view)).toEqual({ node: 3, focus: 3 });
-    expect(doubleClicked(closed, { ...view, open: ["/b"] })).toEqual({ open: ["/b", "/page"] });
+    expect(clicked(group)).toBeNull();
+    expect(doubleClicked(single)).toEqual({ node: 3, focus: 3 });
+    expect(doubleClicked(group)).toBeNull();
+    expect(openedBy("a.example/page", { ...view, open: ["b"], focus: 3 })).toEqual({
+      open: ["b", "a.example/page"],
+      focus: null,
+    });
   });
-  it("takes what is found out of its fold", () => {
-    const choice = { kind: "node", key: "2", id: 2, text: "", note: "" } as const;
-    expect(found(choice, view, folded, 1)).toEqual({ node: 2, focus: null, open: ["/page"] });
-    expect(found({ ...choice, id: 3 }, view, folded, 2)).toEqual({ node: 3, focus: null, open: [] });
+  it("closes a group with all that was opened in it", () => {
+    expect(closed(["a/b", "a/bc", "a/b/c", "d"], "a/b")).toEqual(["a/bc", "d"]);
+  });
+  it("takes what is found out of its group", () => {
+    expect(found(2, view, folded, 1)).toEqual({ node: 2, focus: null, open: ["a.example/page"] });
+    expect(found(3, view, folded, 2)).toEqual({ node: 3, focus: null, open: [] });
+    expect(found(9, view, folded, undefined)).toEqual({ node: 9, focus: null, open: [] });
+  });
+  it("gives a page that many lead to more of its room, a group all of it", () => {
+    expect(group && stressOf(group, 1e6)).toBe(1);
+    expect(single && [0, 7, 1e9].map((weight) => stressOf(single, weight))).toEqual([0.8, expect.closeTo(1.1), 1.6]);
   });
 });
 
@@ -79,6 +97,10 @@ describe("the map", () => {
 });
 
 describe("words", () => {
+  const facts: Parameters<typeof contents>[0] = {
+    ...{ nodes: 4000, drawn: 4000, hidden: 0, lines: 9, shown: 9, weaker: 0, inside: 0, all: 400_000, grouped: false },
+    ...{ links: 400_000, kind: "links" as const, cut: false, linksCut: false, linksRead: true },
+  };
   it("say the counts", () => {
     expect(pictureLabel("discovery", 1, 2, "state", [{ key: "a", name: "visited", count: 1200, colour: "" }])).toBe(
       "Discovery tree with 1 node and 2 edges. By state: visited 1,200. Find any of them with the search box.",
@@ -87,9 +109,27 @@ describe("words", () => {
     expect(progressWords(12_000, null)).toBe("12,000 nodes …");
   });
   it("say what is not shown", () => {
-    const facts = { nodes: 200_000, drawn: 50_000, hidden: 3, edges: 9, left: 5, links: 2_000_000 };
-    const lines = contents({ ...facts, kind: "links", cut: true, linksCut: true, linksRead: false });
-    expect(lines).toHaveLength(6);
+    const lines = contents({ ...facts, hidden: 3, nodes: 200_000, cut: true, linksCut: true, linksRead: false });
+    expect(lines).toHaveLength(5);
     expect(lines.join(" ")).toContain("200,000 URLs");
+  });
+  it.each([
+    [{}, "4,000 nodes, 9 links"],
+    [{ kind: "discovery" }, "4,000 nodes, 9 edges"],
+    [
+      { lines: 20_000, weaker: 380_000 },
+      "4,000 nodes, showing the 20,000 strongest of 400,000 links; 380,000 weaker lines left out",
+    ],
+    [
+      { grouped: true, drawn: 16, nodes: 32_009, lines: 60, shown: 136_609, weaker: 1, inside: 242_610 },
+      "16 groups and pages for 32,009 nodes, 60 lines for 136,609 of 400,000 links; 242,610 are inside of groups; 1 weaker line left out",
+    ],
+    [
+      { grouped: true, kind: "discovery", drawn: 2, lines: 1, shown: 5, inside: 7, all: 12 },
+      "2 groups and pages for 4,000 nodes, 1 line for 5 of 12 edges; 7 are inside of groups",
+    ],
+  ] as const)("say of %j: %s", (more, words) => {
+    const said = contents({ ...facts, ...more }).join("; ");
+    expect(said.replace(": come nearer, or point at a node to see all of its own", "")).toBe(words);
   });
 });

@@ -1,14 +1,9 @@
 /** Where a force layout begins: each community a disc of its own, the largest in the middle, none over another. */
+import type { Disc } from "./spread";
 
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 const CIRCLE = 2 * Math.PI;
 const BETWEEN = 1.25; // discs are so much wider than their nodes need
-
-export interface Disc {
-  x: number;
-  y: number;
-  radius: number;
-}
 
 /** Discs of these radii in rings around the first; give them from large to small. */
 export function packed(radii: readonly number[]): Disc[] {

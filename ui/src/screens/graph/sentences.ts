@@ -28,8 +28,12 @@ interface Facts {
   nodes: number;
   drawn: number;
   hidden: number;
-  edges: number;
-  left: number; // edges that are known but not drawn
+  lines: number;
+  shown: number; // links or finds that the lines stand for
+  weaker: number; // lines that are not drawn
+  inside: number; // links inside of groups
+  all: number; // links or finds that lines could stand for, and those inside of groups
+  grouped: boolean;
   kind: Kind;
   cut: boolean; // more nodes than are loaded
   linksCut: boolean;
@@ -39,14 +43,29 @@ interface Facts {
 
 /** What is in the picture, and everything that is not. */
 export function contents(facts: Facts): string[] {
-  const { nodes, drawn, hidden, edges, left, kind } = facts;
-  const lines = [`${many(drawn, "node")}, ${many(edges, kind === "links" ? "link" : "edge")}`];
+  const { nodes, drawn, hidden, kind } = facts;
+  const things = facts.grouped
+    ? `${many(drawn, "group or page", "groups and pages")} for ${many(nodes, "node")}`
+    : many(drawn, "node");
+  const lines = [`${things}, ${lineWords(facts)}`];
   if (hidden) lines.push(`${count(hidden)} hidden by the legend or the focus`);
   if (kind === "links" && !facts.linksRead) lines.push(`reading links: ${count(facts.links)} so far`);
-  if (left) lines.push(`${many(left, "link")} more are known, each page shows as many of its own as there is room for`);
   if (facts.cut) lines.push(`the first ${count(nodes)} URLs of the crawl: more are not loaded`);
   if (facts.linksCut) lines.push(`the first ${count(facts.links)} links: more are not loaded`);
   return lines;
+}
+
+/** Which of the edges are drawn, and where the others are. */
+function lineWords({ kind, lines, shown, weaker, inside, all, grouped }: Facts): string {
+  const word = kind === "links" ? "link" : "edge";
+  if (!grouped && !weaker) return many(lines, word);
+  const parts = grouped
+    ? [`${many(lines, "line")} for ${count(shown)} of ${many(all, word)}`]
+    : [`showing the ${count(lines)} strongest of ${many(all, word)}`];
+  if (inside) parts.push(`${count(inside)} are inside of groups`);
+  if (weaker)
+    parts.push(`${many(weaker, "weaker line")} left out: come nearer, or point at a node to see all of its own`);
+  return parts.join("; ");
 }
 
 export function layoutWords(settled: boolean, live: boolean, every: number): string {

@@ -7,7 +7,7 @@ import type { Stage } from "./stage";
 export function useCamera(stage: Stage | null, view: View, near: ReadonlySet<string> | null, pictured: boolean): void {
   const [first] = useState(view.node);
   useEffect(() => {
-    if (stage && first !== null) stage.picture.centre(keyOf(first));
+    if (stage && first !== null) stage.aim({ node: first });
   }, [stage, first]);
   useEffect(() => stage?.picture.choose(view.node === null ? null : keyOf(view.node)), [stage, view.node]);
   const done = useRef("");

@@ -4,11 +4,11 @@ import { useTheme } from "../../look/theme";
 import type { View } from "./address";
 import { type Palette, paletteOf } from "./colours";
 import { discoveryEdges, linkEdges } from "./edges";
-import { type Folded, fold, type Item } from "./fold";
+import { BOUNDS, type Folded, fold, type Item } from "./fold";
 import type { GraphData } from "./graphData";
 import { colouredHosts, colourOf, type Entry, keyOfItem, legendOf } from "./legend";
 import { children } from "./neighbours";
-import { type Look, type Scene, sizeOf, weights, within } from "./scene";
+import { type Look, type Scene, sceneOf, sizeOf, stressOf, weights, within } from "./scene";
 
 export interface Shown {
   folded: Folded;
@@ -38,16 +38,20 @@ function useHosts(data: GraphData, version: number): readonly string[] {
 }
 
 // biome-ignore-start lint/correctness/useExhaustiveDependencies: the version stands for what the data hold
-function useFolded(data: GraphData, version: number, open: readonly string[]): Folded {
+function useFolded(data: GraphData, version: number, { open, kind }: View): Folded {
   const names = open.join("\n");
-  return useMemo(() => fold(data.nodes, data.indexOf, names ? names.split("\n") : []), [data, version, names]);
+  return useMemo(
+    () => fold(data.nodes, data.indexOf, names ? names.split("\n") : [], BOUNDS[kind]),
+    [data, version, names, kind],
+  );
 }
 
 function useEdges(data: GraphData, version: number, folded: Folded, kind: View["kind"]): Scene {
   return useMemo(() => {
-    const edges =
-      kind === "links" ? linkEdges(data.links.out, folded) : discoveryEdges(data.nodes, data.indexOf, folded);
-    return { items: folded.items, edges };
+    const links = kind === "links";
+    const { nodes, indexOf } = data;
+    const all = links ? linkEdges(data.links.out, data.links.count, folded) : discoveryEdges(nodes, indexOf, folded);
+    return sceneOf(folded, all);
   }, [data, version, folded, kind]);
 }
 
@@ -55,7 +59,8 @@ function useSizes(data: GraphData, version: number, folded: Folded, kind: View["
   return useMemo(() => {
     const byNode = kind === "links" ? data.links.inLinks(data.nodes.length) : children(data);
     const byItem = weights(folded, byNode);
-    return (item: Item, place: number) => sizeOf(item, byItem[place] ?? 0, folded.items.length);
+    if (folded.areas.length) return (item: Item, place: number) => stressOf(item, byItem[place] ?? 0);
+    return (_: Item, place: number) => sizeOf(byItem[place] ?? 0, folded.items.length);
   }, [data, version, folded, kind]);
 }
 
@@ -69,12 +74,13 @@ function useLegend(data: GraphData, version: number, view: View, hosts: readonly
 
 export function useScene(data: GraphData, view: View): Shown {
   const version = data.nodesRead ? data.version : -1; // not for every page of the first reading
+  const nodes = data.nodesRead ? data.nodesVersion : -1;
   const palette = usePalette();
-  const hosts = useHosts(data, version);
-  const folded = useFolded(data, version, view.open);
+  const hosts = useHosts(data, nodes);
+  const folded = useFolded(data, nodes, view);
   const scene = useEdges(data, version, folded, view.kind);
   const size = useSizes(data, version, folded, view.kind);
-  const legend = useLegend(data, version, view, hosts, palette);
+  const legend = useLegend(data, nodes, view, hosts, palette);
   const start = view.focus === null ? undefined : data.indexOf(view.focus);
   const near = useMemo(
     () => (start === undefined ? null : within(scene, folded.at[start] ?? -1, view.steps)),

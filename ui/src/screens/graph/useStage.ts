@@ -14,8 +14,9 @@ interface Made {
 /** The drawing code is loaded, and started, only where it can run. */
 export function useStage(
   box: RefObject<HTMLElement | null>,
+  under: RefObject<HTMLCanvasElement | null>,
   veil: RefObject<HTMLCanvasElement | null>,
-  handlers: Omit<Handlers, "rendered">,
+  handlers: Omit<Handlers, "rendered" | "touched">,
 ): Made {
   const [made, setMade] = useState<Made>({ stage: null, drawn: "starting" });
   const latest = useRef(handlers);
@@ -27,13 +28,13 @@ export function useStage(
     let stage: Stage | null = null;
     const start = async () => {
       const { Stage } = await import("./stage");
-      if (gone || !box.current || !veil.current) return;
+      if (gone || !box.current || !under.current || !veil.current) return;
       const heard = {
         click: (key: string) => latest.current.click(key),
         doubleClick: (key: string) => latest.current.doubleClick(key),
         clickStage: () => latest.current.clickStage(),
       };
-      stage = new Stage(box.current, veil.current, heard, paletteOf(), began);
+      stage = new Stage(box.current, { under: under.current, over: veil.current }, heard, paletteOf(), began);
       setMade({ stage, drawn: "ready" });
     };
     start().catch(() => setMade({ stage: null, drawn: "impossible" }));
@@ -42,7 +43,7 @@ export function useStage(
       stage?.kill();
       setMade({ stage: null, drawn: "starting" });
     };
-  }, [box, veil]);
+  }, [box, under, veil]);
   return made;
 }
 

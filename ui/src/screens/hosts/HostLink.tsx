@@ -1,5 +1,5 @@
 import { Link } from "react-router";
-import { hostPath } from "./address";
+import { hostPath } from "../address";
 
 export function HostLink({ host }: { host: string }) {
   return (

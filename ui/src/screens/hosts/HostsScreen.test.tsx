@@ -18,7 +18,7 @@ const host = (name: string) =>
   });
 
 it("lists hosts with their rest, rule and robots.txt, each linked to its page", async () => {
-  server.on("GET /api/v1/hosts", { hosts: [host("[::1]:8080")], next: null });
+  server.on("GET /api/v1/hosts", { hosts: [host("[::1]:8080")], next: null, total: 1, unsortable: "" });
   showAt("/hosts", routes);
   const link = await screen.findByRole("link", { name: "[::1]:8080" });
   expect(link.getAttribute("href")).toBe("/hosts/%5B%3A%3A1%5D%3A8080");
@@ -29,7 +29,7 @@ it("lists hosts with their rest, rule and robots.txt, each linked to its page", 
 });
 
 it("filters by what is typed, in the address, from the first page on", async () => {
-  server.on("GET /api/v1/hosts", { hosts: [host("a.example")], next: "a.example" });
+  server.on("GET /api/v1/hosts", { hosts: [host("a.example")], next: "a.example", total: 9, unsortable: "" });
   const { search } = showAt("/hosts?after=zzz", routes);
   await user.type(await screen.findByRole("searchbox"), "docs ");
   await waitFor(() => expect(search()).toBe("?text=docs"));
@@ -38,7 +38,15 @@ it("filters by what is typed, in the address, from the first page on", async () 
 });
 
 it("says what to do where there is nothing", async () => {
-  server.on("GET /api/v1/hosts", { hosts: [], next: null });
+  server.on("GET /api/v1/hosts", { hosts: [], next: null, total: 1, unsortable: "" });
   showAt("/hosts", routes);
   expect(await screen.findByText("No host was asked for anything yet.")).toBeTruthy();
+});
+
+it("goes on by itself where one look found nothing", async () => {
+  server.on("GET /api/v1/hosts", { hosts: [], next: "m.example", total: null, unsortable: "" });
+  const { search } = showAt("/hosts?text=docs", routes);
+  await waitFor(() => expect(search()).toBe("?text=docs&after=m.example"));
+  expect(screen.queryByRole("link", { name: "Next page" })).toBeNull();
+  expect(screen.getByText("too many hosts to be counted")).toBeTruthy();
 });

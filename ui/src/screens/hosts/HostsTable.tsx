@@ -1,9 +1,10 @@
 import { useNavigate } from "react-router";
-import { moveBetweenRows } from "../../keys/rows";
+import { onEnter } from "../../keys/rows";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
+import type { Ordering } from "../../look/ordering";
 import { count, duration, words } from "../../words/format";
-import { onEnter } from "../onEnter";
-import { hostPath } from "./address";
+import { hostPath } from "../address";
 import { Cooldown } from "./Countdown";
 import { HostLink } from "./HostLink";
 import { RobotsWords } from "./RobotsWords";
@@ -11,30 +12,37 @@ import { RuleWords } from "./RuleWords";
 import type { KnownHost } from "./types";
 
 const COLUMNS: readonly Column[] = [
-  { name: "Host" },
-  { name: "Next request", number: true },
-  { name: "Delay", number: true, title: "between two requests" },
-  { name: "Requests", number: true },
-  { name: "Latency", number: true, title: "moving average" },
-  { name: "Slowdown", number: true, title: "doubles with each 429, decays with each success" },
-  { name: "Errors", number: true, title: "errors in a row" },
-  { name: "Strikes", number: true, title: "steps of the cooldown" },
-  { name: "Rests for" },
-  { name: "robots.txt" },
-  { name: "Rule" },
+  { name: "Host", plain: true, sort: "host" },
+  { name: "Next request", number: true, sort: "next_in_ms" },
+  { name: "Delay", number: true, title: "between two requests", sort: "delay_ms" },
+  { name: "Requests", number: true, sort: "requests" },
+  { name: "Latency", number: true, title: "moving average", sort: "latency_ms" },
+  { name: "Slowdown", number: true, title: "doubles with each 429, decays with each success", sort: "slowdown" },
+  { name: "Errors", number: true, title: "errors in a row", sort: "errors" },
+  { name: "Strikes", number: true, title: "steps of the cooldown", sort: "strikes" },
+  { name: "Rests for", unsorted: "few hosts rest, and the next request of each says how long: sort by that" },
+  { name: "robots.txt", unsorted: "a host has one for each of its origins, in a table of their own" },
+  { name: "Rule", unsorted: "operators have few rules, and no index of hosts has them" },
 ];
 
-export function HostsTable({ hosts, readAt }: { hosts: readonly KnownHost[]; readAt: number }) {
+interface Props {
+  hosts: readonly KnownHost[];
+  readAt: number;
+  busy: boolean; // these are the rows of the list before
+  ordering: Ordering;
+}
+
+export function HostsTable({ hosts, readAt, busy, ordering }: Props) {
   return (
     <div className="overflow-x-auto rounded border border-line">
-      <table className="grid-table">
-        <Head columns={COLUMNS} />
-        <tbody onKeyDown={moveBetweenRows}>
+      <Grid wide busy={busy} caption="Hosts of all crawls; Enter opens one">
+        <Head columns={COLUMNS} ordering={ordering} />
+        <tbody>
           {hosts.map((host) => (
             <HostRow key={host.clock.host} host={host} readAt={readAt} />
           ))}
         </tbody>
-      </table>
+      </Grid>
     </div>
   );
 }
@@ -44,8 +52,8 @@ function HostRow({ host, readAt }: { host: KnownHost; readAt: number }) {
   const { clock, rule } = host;
   const { pace } = clock;
   return (
-    <tr tabIndex={0} onKeyDown={onEnter(() => navigate(hostPath(clock.host)))}>
-      <td className="max-w-80">
+    <tr tabIndex={-1} onKeyDown={onEnter(() => navigate(hostPath(clock.host)))}>
+      <td className="main w-full max-w-80 min-w-28">
         <HostLink host={clock.host} />
       </td>
       <td>

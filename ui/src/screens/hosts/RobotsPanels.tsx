@@ -6,6 +6,7 @@ import { count, many } from "../../words/format";
 import { Countdown } from "./Countdown";
 import { accessWords } from "./delays";
 import { linesOf } from "./lines";
+import { RobotsTrial } from "./RobotsTrial";
 import type { RobotsText } from "./types";
 
 const AGAIN_MS = 30_000; // it changes once a day
@@ -20,14 +21,20 @@ export function RobotsPanels({ host }: { host: string }) {
   );
   if (!data && error) return <Failure error={error} what="Its robots.txt cannot be read" retry={refetch} />;
   if (!data) return <Loading what="robots.txt" />;
-  if (data.robots.length === 0) {
-    return (
-      <Empty title="No robots.txt was asked for yet.">
-        <p>A crawl that obeys robots.txt asks for it before the first page of the host.</p>
-      </Empty>
-    );
-  }
-  return data.robots.map((robots) => <OneRobots key={robots.origin} robots={robots} readAt={dataUpdatedAt} />);
+  const first = data.robots[0];
+  return (
+    <>
+      {!first && (
+        <Empty title="No robots.txt was asked for yet.">
+          <p>A crawl that obeys robots.txt asks for it before the first page of the host.</p>
+        </Empty>
+      )}
+      {data.robots.map((robots) => (
+        <OneRobots key={robots.origin} robots={robots} readAt={dataUpdatedAt} />
+      ))}
+      <RobotsTrial origin={first?.origin ?? `https://${host}`} text={first?.text ?? ""} />
+    </>
+  );
 }
 
 function OneRobots({ robots, readAt }: { robots: RobotsText; readAt: number }) {

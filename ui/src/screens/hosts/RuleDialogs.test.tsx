@@ -66,7 +66,7 @@ describe("DelayDialog", () => {
     const field = screen.getByLabelText("Delay");
     await user.type(field, "30 d");
     await user.click(screen.getByRole("button", { name: "Set the delay" }));
-    expect((await screen.findByRole("alert")).textContent).toBe("delay_ms: too long");
+    expect((await screen.findByRole("alert")).textContent).toBe("Delay: too long");
     expect(field.getAttribute("aria-invalid")).toBe("true");
     expect(close).not.toHaveBeenCalled();
   });

@@ -18,8 +18,8 @@ interface Props {
 const NO_TIME = "type a time such as 90 s, 30 min, 2 h or 3 d";
 
 /** The error of a field is the server's word about it, or ours before anything is sent. */
-function fieldError(problem: Problem | null, field: string): string | null {
-  return problem?.field === field ? problem.message : null;
+function fieldError(problem: Problem | null, field: string, label: string): string | null {
+  return problem?.field === field ? problem.under(label) : null;
 }
 
 export function BlockDialog({ host, onClose }: Props) {
@@ -49,10 +49,10 @@ export function BlockDialog({ host, onClose }: Props) {
               label="Own time"
               text={own}
               onText={setOwn}
-              error={wrong || fieldError(problem, "blocked_in_ms")}
+              error={wrong || fieldError(problem, "blocked_in_ms", "Own time")}
             />
           )}
-          <ReasonField text={reason} onText={setReason} error={fieldError(problem, "reason")} />
+          <ReasonField text={reason} onText={setReason} error={fieldError(problem, "reason", "Reason")} />
         </>
       )}
     </RuleForm>
@@ -79,8 +79,13 @@ export function DelayDialog({ host, onClose }: Props) {
             The least time between two requests to it, in all crawls. What its robots.txt or a crawl asks for stays
             where that is longer. A block that is set for it stays.
           </p>
-          <TimeField label="Delay" text={text} onText={setText} error={wrong || fieldError(problem, "delay_ms")} />
-          <ReasonField text={reason} onText={setReason} error={fieldError(problem, "reason")} />
+          <TimeField
+            label="Delay"
+            text={text}
+            onText={setText}
+            error={wrong || fieldError(problem, "delay_ms", "Delay")}
+          />
+          <ReasonField text={reason} onText={setReason} error={fieldError(problem, "reason", "Reason")} />
         </>
       )}
     </RuleForm>

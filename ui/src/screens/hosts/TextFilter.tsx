@@ -5,15 +5,13 @@ import { useTyping } from "../useTyping";
 interface Props {
   label: string;
   placeholder: string;
-  keepPage?: boolean; // it filters the page that is shown; else it begins again at the first one
 }
 
 /** Filters by the parameter `text` of the address, a moment after the last key. */
-export function TextFilter({ label, placeholder, keepPage = false }: Props) {
+export function TextFilter({ label, placeholder }: Props) {
   const [search, setSearch] = useSearchParams();
   const [typed, type] = useTyping(search.get("text") ?? "", (text) => {
-    const changes = { text, ...(keepPage ? {} : { after: null }) };
-    setSearch((before) => withParameters(before, changes), { replace: true });
+    setSearch((before) => withParameters(before, { text, after: null }), { replace: true });
   });
   return (
     <input

@@ -3,7 +3,7 @@ import { asProblem } from "../../api/problem";
 import type { HostRule } from "../../api/types";
 import type { RuleBody } from "./rules";
 
-/** Read at the last moment: a rule is replaced as a whole, and another operator may have spoken meanwhile. */
+/** Reads the rule right before it is replaced as a whole: another operator may have changed it meanwhile. */
 async function currentRule(host: string): Promise<HostRule | null> {
   try {
     const { data } = await client.GET("/api/v1/hosts/{host}", { params: { path: { host } } });

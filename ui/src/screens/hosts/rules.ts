@@ -1,4 +1,4 @@
-/** What an operator says of a host. PUT replaces the whole rule, so what is said already is said again. */
+/** An operator's rule for a host. PUT replaces the whole rule, so its other parts are sent again. */
 import type { HostRule } from "../../api/types";
 import { milliseconds } from "../../words/format";
 

@@ -3,9 +3,9 @@ import type { SearchResults } from "../../api/types";
 import { Button, buttonClass } from "../../look/Button";
 import { Empty } from "../../look/States";
 import { count } from "../../words/format";
-import { skipping, type Wish } from "./address";
+import { type SearchView, skipping } from "./address";
 import { pendingWords } from "./sentences";
-import type { Ask } from "./useWish";
+import type { Ask } from "./useSearchView";
 
 const SYNTAX: readonly [query: string, meaning: string][] = [
   ["golden silk", "pages that have both words"],
@@ -47,16 +47,16 @@ export function Pending({ bytes, busy, again }: { bytes: number; busy: boolean; 
 }
 
 interface NoneProps {
-  wish: Wish;
+  view: SearchView;
   answer: SearchResults;
   onAsk: Ask;
 }
 
 /** What to do next, which depends on why there is nothing. */
-export function NoneFound({ wish, answer, onAsk }: NoneProps) {
+export function NoneFound({ view, answer, onAsk }: NoneProps) {
   const [search] = useSearchParams();
   const { total, indexed, pending_bytes } = answer;
-  if (wish.offset > 0 && total > 0) {
+  if (view.offset > 0 && total > 0) {
     return (
       <Empty title="There are no more results.">
         <Link to={{ search: skipping(search, 0).toString() }} className={buttonClass()}>
@@ -87,7 +87,7 @@ export function NoneFound({ wish, answer, onAsk }: NoneProps) {
         All words must be in the same page, of the {count(indexed)} that are indexed: take fewer words, or the beginning
         of one with *.
       </p>
-      {(wish.crawl || wish.host) && (
+      {(view.crawl || view.host) && (
         <Button onClick={() => onAsk({ crawl: "", host: "" })}>Search every crawl and host</Button>
       )}
     </Empty>

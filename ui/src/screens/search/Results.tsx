@@ -1,9 +1,8 @@
 import { Link } from "react-router";
-import type { SearchResult } from "../../api/types";
+import type { Crawl, SearchResult } from "../../api/types";
 import { Moment } from "../../look/Moment";
 import { UrlText } from "../../look/UrlText";
-import { inspectorOf } from "../address";
-import { hostPath } from "../hosts/address";
+import { hostPath, inspectorOf } from "../address";
 import { webAddress } from "../urls/safe";
 import { useCrawlNames } from "./CrawlChoice";
 import { titleOf } from "./sentences";
@@ -16,7 +15,7 @@ interface Props {
 
 export function Results({ results, offset, old }: Props) {
   const { crawls } = useCrawlNames();
-  const roots = new Map(crawls.map(({ id, root_url }) => [id, root_url]));
+  const called = new Map(crawls.map((crawl) => [crawl.id, crawl]));
   return (
     <ol
       start={offset + 1}
@@ -26,14 +25,14 @@ export function Results({ results, offset, old }: Props) {
     >
       {results.map((result) => (
         <li key={`${result.crawl_id} ${result.url_id}`} className="flex min-w-0 flex-col gap-0.5">
-          <Result result={result} root={roots.get(result.crawl_id)} />
+          <Result result={result} crawl={called.get(result.crawl_id)} />
         </li>
       ))}
     </ol>
   );
 }
 
-function Result({ result, root }: { result: SearchResult; root: string | undefined }) {
+function Result({ result, crawl }: { result: SearchResult; crawl: Crawl | undefined }) {
   const { crawl_id, url_id, host, fetched_at, snippet } = result;
   return (
     <>
@@ -48,8 +47,9 @@ function Result({ result, root }: { result: SearchResult; root: string | undefin
         <Link to={hostPath(host)} title={`the host ${host}`} className="link max-w-full truncate font-mono">
           {host}
         </Link>
-        <Link to={`/crawls/${crawl_id}`} title={root} className="link">
+        <Link to={`/crawls/${crawl_id}`} title={crawl?.root_url} className="link">
           crawl {crawl_id}
+          {crawl?.name && `: ${crawl.name}`}
         </Link>
         <span>
           fetched <Moment at={fetched_at} />

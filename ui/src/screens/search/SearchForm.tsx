@@ -6,7 +6,7 @@ import { useTyping } from "../useTyping";
 import { QUERY_CHARS_MAX, type Question } from "./address";
 import { CrawlChoice } from "./CrawlChoice";
 import { wrongField } from "./sentences";
-import type { Ask } from "./useWish";
+import type { Ask } from "./useSearchView";
 
 const HOST_CHARS_MAX = 255;
 

@@ -127,6 +127,7 @@ describe("results", () => {
     await screen.findByText("searching");
     expect(items()).toHaveLength(2);
     expect(screen.getByRole("list", { name: "Results" }).getAttribute("aria-busy")).toBe("true");
+    await waitFor(() => expect(server.to(SEARCH)).toHaveLength(2)); // it is shown before it is asked for
     answer(Response.json(anAnswer([aResult(3)])));
     await screen.findByText("1 page");
     expect(screen.getByRole("link", { name: "Page 3" })).toBeTruthy();

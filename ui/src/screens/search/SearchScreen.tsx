@@ -5,24 +5,24 @@ import { asProblem } from "../../api/problem";
 import type { SearchResults } from "../../api/types";
 import { Page } from "../../look/Page";
 import { Failure, Loading } from "../../look/States";
-import { jsonOf, queryOf, type Wish } from "./address";
+import { jsonOf, queryOf, type SearchView } from "./address";
 import { NoneFound, Pending, Syntax } from "./Outcome";
 import { Pager } from "./Pager";
 import { Results } from "./Results";
 import { SearchForm } from "./SearchForm";
 import { rangeWords, wrongField } from "./sentences";
-import { type Ask, useWish } from "./useWish";
+import { type Ask, useSearchView } from "./useSearchView";
 
 const FRESH_MS = 60_000; // Back from a result finds the results as they were
 
 /** Full-text search over what was crawled. */
 export function SearchScreen() {
-  const { wish, ask, submit } = useWish();
-  const asked = wish.q !== "";
+  const { view, ask, submit } = useSearchView();
+  const asked = view.q !== "";
   const { data, error, refetch, isPlaceholderData, isFetching } = api.useQuery(
     "get",
     "/api/v1/search",
-    { params: { query: queryOf(wish) } },
+    { params: { query: queryOf(view) } },
     {
       enabled: asked,
       placeholderData: keepPreviousData,
@@ -34,25 +34,25 @@ export function SearchScreen() {
   const problem = asked && !data && error ? asProblem(error) : null;
   const wrong = wrongField(problem);
   return (
-    <Page title="Search" json={asked ? jsonOf(wish) : undefined}>
-      <SearchForm question={wish} problem={problem} onAsk={ask} onSubmit={(typed) => submit(typed) || refetch()} />
+    <Page title="Search" json={asked ? jsonOf(view) : undefined}>
+      <SearchForm question={view} problem={problem} onAsk={ask} onSubmit={(typed) => submit(typed) || refetch()} />
       {(!asked || wrong === "q") && <Syntax />}
       {problem && !wrong && <Failure error={problem} what="The search failed" retry={refetch} />}
       {asked && !data && !problem && <Loading what="results" />}
       {asked && data && (
-        <Found wish={wish} answer={data} old={isPlaceholderData} busy={isFetching} ask={ask} again={refetch} />
+        <Found view={view} answer={data} old={isPlaceholderData} busy={isFetching} ask={ask} again={refetch} />
       )}
     </Page>
   );
 }
 
-/** Nothing is there that could move, and what is looked for may still be indexed. */
+/** Whether to ask again: a match may still be indexed, and without results no row can move. */
 function mayCome({ results, pending_bytes }: SearchResults): boolean {
   return results.length === 0 && pending_bytes > 0;
 }
 
 interface FoundProps {
-  wish: Wish;
+  view: SearchView;
   answer: SearchResults;
   old: boolean; // of the question before
   busy: boolean;
@@ -60,7 +60,7 @@ interface FoundProps {
   again: () => void;
 }
 
-function Found({ wish, answer, old, busy, ask, again }: FoundProps) {
+function Found({ view, answer, old, busy, ask, again }: FoundProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { results, total, pending_bytes } = answer;
   // The link that was clicked goes or stays below: the reader begins at the top.
@@ -72,13 +72,13 @@ function Found({ wish, answer, old, busy, ask, again }: FoundProps) {
           Results
         </h2>
         <p role="status" className="text-dim tabular-nums">
-          {old ? "searching" : rangeWords(wish.offset, results.length, answer)}
+          {old ? "searching" : rangeWords(view.offset, results.length, answer)}
         </p>
         {pending_bytes > 0 && results.length > 0 && !old && <Pending bytes={pending_bytes} busy={busy} again={again} />}
       </div>
-      {results.length > 0 && <Results results={results} offset={wish.offset} old={old} />}
-      {results.length === 0 && !old && <NoneFound wish={wish} answer={answer} onAsk={ask} />}
-      {!old && <Pager offset={wish.offset} total={total} onTurn={turned} />}
+      {results.length > 0 && <Results results={results} offset={view.offset} old={old} />}
+      {results.length === 0 && !old && <NoneFound view={view} answer={answer} onAsk={ask} />}
+      {!old && <Pager offset={view.offset} total={total} onTurn={turned} />}
     </section>
   );
 }

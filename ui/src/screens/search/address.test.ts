@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { asking, jsonOf, nextOffset, previousOffset, queryOf, skipping, wishOf } from "./address";
+import { asking, jsonOf, nextOffset, previousOffset, queryOf, skipping, viewOf } from "./address";
 
-const wish = (address: string) => wishOf(new URLSearchParams(address));
+const view = (address: string) => viewOf(new URLSearchParams(address));
 
 it.each([
   ["", { q: "", crawl: "", host: "", offset: 0 }],
@@ -9,17 +9,17 @@ it.each([
   ["q=a&offset=-1", { q: "a", crawl: "", host: "", offset: 0 }],
   ["q=a&offset=2000", { q: "a", crawl: "", host: "", offset: 1000 }],
 ])("?%s is read", (address, expected) => {
-  expect(wish(address)).toEqual(expected);
+  expect(view(address)).toEqual(expected);
 });
 
-it("asks only for what is wished", () => {
-  expect(queryOf(wish("q=a"))).toEqual({ q: "a", limit: 20 });
-  expect(jsonOf(wish('q="a b"&crawl=7&host=[::1]:80&offset=20'))).toBe(
+it("asks only for what is wanted", () => {
+  expect(queryOf(view("q=a"))).toEqual({ q: "a", limit: 20 });
+  expect(jsonOf(view('q="a b"&crawl=7&host=[::1]:80&offset=20'))).toBe(
     "/api/v1/search?q=%22a+b%22&crawl=7&host=%5B%3A%3A1%5D%3A80&limit=20&offset=20",
   );
 });
 
-it("begins another question with its best results, and leaves out what is not wished any more", () => {
+it("begins another question with its best results, and leaves out what is not wanted any more", () => {
   const before = new URLSearchParams("q=a&crawl=7&offset=40");
   expect(asking(before, { q: "b" }).toString()).toBe("q=b&crawl=7");
   expect(asking(before, { crawl: "" }).toString()).toBe("q=a");

@@ -11,11 +11,11 @@ export interface Question {
   host: string;
 }
 
-export interface Wish extends Question {
+export interface SearchView extends Question {
   offset: number;
 }
 
-export function wishOf(search: URLSearchParams): Wish {
+export function viewOf(search: URLSearchParams): SearchView {
   const text = (name: string) => search.get(name)?.trim() ?? "";
   const offset = text("offset");
   return {
@@ -35,12 +35,12 @@ export function skipping(before: URLSearchParams, offset: number): URLSearchPara
   return withParameters(before, { offset: offset ? String(offset) : null });
 }
 
-export function queryOf({ q, crawl, host, offset }: Wish) {
+export function queryOf({ q, crawl, host, offset }: SearchView) {
   return { q, ...(crawl && { crawl }), ...(host && { host }), limit: PAGE_RESULTS, ...(offset > 0 && { offset }) };
 }
 
-export function jsonOf(wish: Wish): string {
-  const search = new URLSearchParams(Object.entries(queryOf(wish)).map(([name, value]) => [name, String(value)]));
+export function jsonOf(view: SearchView): string {
+  const search = new URLSearchParams(Object.entries(queryOf(view)).map(([name, value]) => [name, String(value)]));
   return `/api/v1/search?${search}`;
 }
 

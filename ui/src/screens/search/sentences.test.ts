@@ -23,9 +23,12 @@ it.each([
 });
 
 it("names a crawl by its number and seeds", () => {
-  expect(crawlName({ id: 7, root_url: "https://a.example/", seeds_count: 1 })).toBe("7: https://a.example/");
-  expect(crawlName({ id: 7, root_url: "https://a.example/", seeds_count: 3 })).toBe(
+  expect(crawlName({ id: 7, name: "", root_url: "https://a.example/", seeds_count: 1 })).toBe("7: https://a.example/");
+  expect(crawlName({ id: 7, name: "", root_url: "https://a.example/", seeds_count: 3 })).toBe(
     "7: https://a.example/ and 2 more seeds",
+  );
+  expect(crawlName({ id: 7, name: "Docs", root_url: "https://a.example/", seeds_count: 3 })).toBe(
+    "7: Docs (https://a.example/)",
   );
 });
 

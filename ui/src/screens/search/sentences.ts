@@ -30,9 +30,14 @@ export function titleOf({ title, url }: Pick<SearchResult, "title" | "url">): st
   return SEEN.test(title) ? title : url;
 }
 
-/** As in the list of crawls: "7: https://example.com/ and 2 more seeds". */
-export function crawlName({ id, root_url, seeds_count }: Pick<Crawl, "id" | "root_url" | "seeds_count">): string {
-  return [`${id}:`, root_url, moreSeeds(seeds_count)].filter(Boolean).join(" ");
+/** As in the list of crawls: "7: Docs, weekly", "7: https://example.com/ and 2 more seeds". */
+export function crawlName({
+  id,
+  name,
+  root_url,
+  seeds_count,
+}: Pick<Crawl, "id" | "name" | "root_url" | "seeds_count">): string {
+  return name ? `${id}: ${name} (${root_url})` : [`${id}:`, root_url, moreSeeds(seeds_count)].filter(Boolean).join(" ");
 }
 
 const FIELDS: readonly (keyof Question)[] = ["q", "crawl", "host"];

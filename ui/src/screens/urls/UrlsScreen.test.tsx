@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/react";
+import { cleanup, screen, waitFor } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { faults } from "../../testing/axe";
 import { showUrls } from "../../testing/inspected";
@@ -48,6 +48,17 @@ describe("filters", () => {
     expect(search()).toBe("");
   });
 
+  it("of the kind are there where the crawl has requisites, and count those", async () => {
+    showUrls("urls");
+    await screen.findByText("/1", { exact: false });
+    expect(screen.queryByLabelText("Kind")).toBeNull();
+    cleanup();
+    const { search } = showUrls("urls?kind=requisite");
+    await user.selectOptions(await screen.findByLabelText("Kind"), "Pages");
+    expect(search()).toBe("");
+    expect(server.to(`${CRAWL}/urls`).some(({ query }) => query.get("kind") === "requisite")).toBe(true);
+  });
+
   it("that nothing matches can be cleared", async () => {
     server.on(`${CRAWL}/urls`, ({ query }) => ({ urls: query.has("text") ? [] : LIST, next: null }));
     const { search } = showUrls("urls?text=nothing");
@@ -74,9 +85,9 @@ describe("the list", () => {
       query.has("after") ? { urls: [aRow(201)], next: null } : { urls: many, next: 200 },
     );
     const { search } = showUrls("urls");
-    await screen.findByText("page 1, 200 URLs");
+    await screen.findByText(/^page 1, 200 of /);
     await user.click(screen.getByText("Next"));
-    await screen.findByText("page 2, 1 URL, the last");
+    await screen.findByText(/^page 2, 1 of .*, the last$/);
     expect(search()).toBe("?after=200");
     await user.click(screen.getByText("Previous"));
     expect(search()).toBe("");

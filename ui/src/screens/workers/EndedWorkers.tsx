@@ -1,9 +1,10 @@
 import { useSearchParams } from "react-router";
 import type { Worker } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
 import { Button } from "../../look/Button";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
 import { Moment } from "../../look/Moment";
+import { type Place, useOwnOrder } from "../../look/ordering";
 import { Panel } from "../../look/Panel";
 import { count, duration, many } from "../../words/format";
 import { withParameters } from "../address";
@@ -20,7 +21,7 @@ export function EndedWorkers({ workers }: { workers: readonly Worker[] }) {
   const shown = workers.slice(0, SHOWN_MAX);
   return (
     <Panel
-      title="Ended"
+      title={`Ended (${count(workers.length)})`}
       flush
       actions={
         <Button kind="quiet" aria-expanded={open} onClick={toggle}>
@@ -28,7 +29,7 @@ export function EndedWorkers({ workers }: { workers: readonly Worker[] }) {
         </Button>
       }
     >
-      {open && <EndedTable workers={shown} />}
+      {open && <EndedTable workers={shown} all={shown.length === workers.length} />}
       <p className="p-3 text-dim">
         {open &&
           shown.length < workers.length &&
@@ -50,23 +51,32 @@ function Latest({ worker }: { worker: Worker | undefined }) {
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: "Worker" },
-  { name: "Started" },
-  { name: "Last heard" },
-  { name: "Lived", number: true },
-  { name: "Pages", number: true },
-  { name: "Flushes", number: true },
+  { name: "Worker", plain: true, sort: "worker" },
+  { name: "Started", sort: "started" },
+  { name: "Last heard", sort: "seen" },
+  { name: "Lived", number: true, sort: "lived" },
+  { name: "Pages", number: true, sort: "pages" },
+  { name: "Flushes", number: true, sort: "flushes" },
 ];
+const livedMs = ({ seen_at, started_at }: Worker) => Date.parse(seen_at) - Date.parse(started_at);
+const PLACES = {
+  worker: ({ id }) => id,
+  started: ({ started_at }) => started_at,
+  seen: ({ seen_at }) => seen_at,
+  lived: livedMs,
+  pages: ({ vitals }) => vitals.pages,
+  flushes: ({ flushes }) => flushes,
+} satisfies Record<string, Place<Worker>>;
 
-function EndedTable({ workers }: { workers: readonly Worker[] }) {
+function EndedTable({ workers, all }: { workers: readonly Worker[]; all: boolean }) {
+  const { rows, ordering } = useOwnOrder(workers, PLACES, null, all ? "" : "only the latest of them are here");
   return (
-    <table className="grid-table">
-      <caption className="sr-only">Workers that ended</caption>
-      <Head columns={COLUMNS} />
-      <tbody onKeyDown={moveBetweenRows}>
-        {workers.map((worker) => (
-          <tr key={worker.id} tabIndex={0}>
-            <td>
+    <Grid wide caption="Workers that ended">
+      <Head columns={COLUMNS} ordering={ordering} />
+      <tbody>
+        {rows.map((worker) => (
+          <tr key={worker.id} tabIndex={-1}>
+            <td className="main">
               <WorkerName worker={worker} />
             </td>
             <td>
@@ -75,14 +85,12 @@ function EndedTable({ workers }: { workers: readonly Worker[] }) {
             <td>
               <Moment at={worker.seen_at} relative />
             </td>
-            <td className="number whitespace-nowrap">
-              {duration(Date.parse(worker.seen_at) - Date.parse(worker.started_at))}
-            </td>
+            <td className="number whitespace-nowrap">{duration(livedMs(worker))}</td>
             <td className="number">{count(worker.vitals.pages)}</td>
             <td className="number">{count(worker.flushes)}</td>
           </tr>
         ))}
       </tbody>
-    </table>
+    </Grid>
   );
 }

@@ -20,6 +20,7 @@ export function WorkerFigures() {
       <Figure name="Queued" value={data ? count(data.queued) : "–"} />
       <Figure name="Cores in use" value={data ? cores(data.cpu) : "–"} />
       <Figure name="Memory" value={bytes(data?.rss_bytes)} />
+      <Figure name="Received" value={data ? `${bytes(data.received_per_s)}/s` : "–"} />
     </Figures>
   );
 }

@@ -1,9 +1,9 @@
 import type { Worker } from "../../api/types";
+import { onEnter } from "../../keys/rows";
 import { Meter } from "../../look/Bars";
 import { Moment } from "../../look/Moment";
 import { UrlText } from "../../look/UrlText";
 import { bytes, count, percent, rate } from "../../words/format";
-import { onEnter } from "../onEnter";
 import { PulseMark } from "./PulseMark";
 import { cores, keyed } from "./pulse";
 
@@ -19,8 +19,8 @@ interface Props {
 export function WorkerRow({ worker, all, open, onToggle }: Props) {
   const { partitions, vitals } = worker;
   return (
-    <tr tabIndex={0} onKeyDown={onEnter(onToggle)}>
-      <td>
+    <tr tabIndex={-1} onKeyDown={onEnter(onToggle)}>
+      <td className="main">
         <WorkerName worker={worker} />
       </td>
       <td>

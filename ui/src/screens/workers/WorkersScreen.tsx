@@ -5,6 +5,7 @@ import type { Worker } from "../../api/types";
 import { Page } from "../../look/Page";
 import { Panel } from "../../look/Panel";
 import { Failure, Loading } from "../../look/States";
+import { count } from "../../words/format";
 import { EndedWorkers } from "./EndedWorkers";
 import { LocalWorkers } from "./LocalWorkers";
 import { NoWorkers } from "./NoWorkers";
@@ -38,7 +39,7 @@ function Lists({ workers, local }: { workers: Worker[]; local: number | null }) 
   return (
     <>
       {shown.length > 0 ? (
-        <Panel title="At work" flush>
+        <Panel title={`At work (${count(shown.length)})`} flush>
           <WorkersTable
             workers={shown}
             onEnter={() => setHeld(new Set(shown.map(({ id }) => id)))}

@@ -1,7 +1,8 @@
 import { useSearchParams } from "react-router";
 import type { Worker } from "../../api/types";
-import { moveBetweenRows } from "../../keys/rows";
+import { Grid } from "../../look/Grid";
 import { type Column, Head } from "../../look/Head";
+import { type Place, useOwnOrder } from "../../look/ordering";
 import { CurrentUrls } from "./CurrentUrls";
 import { openOf, partitionsOf, toggled } from "./pulse";
 import { WorkerRow } from "./WorkerRow";
@@ -13,28 +14,39 @@ interface Props {
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: "Worker" },
-  { name: "Heartbeat" },
-  { name: "Started" },
-  { name: "Partitions", width: "min-w-24" },
-  { name: "In flight", number: true },
-  { name: "Pages", number: true },
-  { name: "Cores", number: true },
-  { name: "Memory", number: true },
-  { name: "Flushes", number: true },
-  { name: "Fetching now", width: "w-full min-w-64" },
+  { name: "Worker", plain: true, sort: "worker" },
+  { name: "Heartbeat", plain: true, sort: "seen" },
+  { name: "Started", sort: "started" },
+  { name: "Partitions", width: "min-w-24", sort: "partitions" },
+  { name: "In flight", number: true, sort: "in_flight" },
+  { name: "Pages", number: true, sort: "pages" },
+  { name: "Cores", number: true, sort: "cores" },
+  { name: "Memory", number: true, sort: "memory" },
+  { name: "Flushes", number: true, sort: "flushes" },
+  { name: "Fetching now", width: "w-full min-w-64", unsorted: "it changes with every request" },
 ];
+const PLACES = {
+  worker: ({ id }) => id,
+  seen: ({ seen_at }) => seen_at,
+  started: ({ started_at }) => started_at,
+  partitions: ({ partitions }) => partitions,
+  in_flight: ({ in_flight }) => in_flight,
+  pages: ({ vitals }) => vitals.pages_per_s,
+  cores: ({ vitals }) => vitals.cpu,
+  memory: ({ vitals }) => vitals.rss_bytes,
+  flushes: ({ flushes }) => flushes,
+} satisfies Record<string, Place<Worker>>;
 
 export function WorkersTable({ workers, onEnter, onLeave }: Props) {
   const [search, setSearch] = useSearchParams();
   const open = openOf(search);
   const all = partitionsOf(workers);
+  const { rows, ordering } = useOwnOrder(workers, PLACES, null); // all that live are here
   return (
-    <table className="grid-table">
-      <caption className="sr-only">Workers that live</caption>
-      <Head columns={COLUMNS} />
-      <tbody onKeyDown={moveBetweenRows} onPointerEnter={onEnter} onPointerLeave={onLeave}>
-        {workers.flatMap((worker) => {
+    <Grid wide caption="Workers that live; Enter unfolds what one fetches">
+      <Head columns={COLUMNS} ordering={ordering} />
+      <tbody onPointerEnter={onEnter} onPointerLeave={onLeave}>
+        {rows.flatMap((worker) => {
           const opened = open.has(worker.id);
           const toggle = () => setSearch(toggled(search, worker.id), { replace: true });
           const row = <WorkerRow key={worker.id} worker={worker} all={all} open={opened} onToggle={toggle} />;
@@ -42,6 +54,6 @@ export function WorkersTable({ workers, onEnter, onLeave }: Props) {
           return opened ? [row, urls] : [row];
         })}
       </tbody>
-    </table>
+    </Grid>
   );
 }

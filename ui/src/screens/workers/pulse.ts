@@ -1,4 +1,4 @@
-/** How a worker is, from what it says every second; and which rows are shown where. */
+/** The health of a worker, from its report of every second; and which rows are shown where. */
 import type { Worker } from "../../api/types";
 import { withParameters } from "../address";
 

@@ -1,8 +1,8 @@
 -- What operators decide while crawls run. Every change moves the control version.
 -- Changes take turns by an advisory lock; behind it the order of locks is that of upkeep.sql: queues, then control.
 
--- name: turn
-SELECT pg_advisory_xact_lock(%s);
+-- name: take_turn
+SELECT pg_advisory_xact_lock(5129554);  -- a number of our own: "NER"
 
 -- name: blocks
 SELECT id, kind, value, reason, created_by, created_at FROM blocks ORDER BY id;
@@ -14,7 +14,7 @@ SELECT host, delay_ms, blocked_until, reason, created_by, created_at FROM host_r
 SELECT floor_ms FROM control;
 
 -- name: set_floor
-UPDATE control SET floor_ms = %s;
+UPDATE control SET floor_ms = %(floor_ms)s;
 
 -- name: count_blocks
 SELECT count(*) FROM blocks;
@@ -29,45 +29,20 @@ SELECT b.id, b.kind, b.value, b.reason, b.created_by, b.created_at FROM unnest(%
 JOIN blocks b ON b.kind = %(kind)s AND md5(b.value) = md5(wanted.value) ORDER BY wanted.position;
 
 -- name: remove_block
-DELETE FROM blocks WHERE id = %s;
+DELETE FROM blocks WHERE id = %(id)s;
 
 -- name: count_host_rules
 SELECT count(*) FROM host_rules;
 
 -- name: set_host
-INSERT INTO host_rules(host, delay_ms, blocked_until, reason, created_by, created_at) VALUES (%s, %s, %s, %s, %s, %s)
+INSERT INTO host_rules(host, delay_ms, blocked_until, reason, created_by, created_at) VALUES (%(host)s, %(delay_ms)s, %(until)s, %(reason)s, %(by)s, %(now)s)
 ON CONFLICT (host) DO UPDATE SET delay_ms = excluded.delay_ms, blocked_until = excluded.blocked_until,
   reason = excluded.reason, created_by = excluded.created_by, created_at = excluded.created_at;
 
 -- name: clear_host
-DELETE FROM host_rules WHERE host = %s;
+DELETE FROM host_rules WHERE host = %(host)s;
 
 -- name: wake_host
--- Its sleeping queues: their owner looks at them with the new rule. One range of queues_due, with all hosts of the partition.
+-- Wakes the host's sleeping queues: their owner looks at them with the new rule. One range of queues_due, with all hosts of the partition.
 UPDATE queues SET due = %(now)s WHERE id IN (SELECT id FROM queues
   WHERE part = %(part)s AND held = 0 AND due IS NOT NULL AND due > %(now)s AND host = %(host)s ORDER BY id FOR UPDATE);
-
--- name: tokens
-SELECT id, name, access, created_at, revoked_at FROM tokens ORDER BY id;
-
--- name: token
-SELECT id, name, access, created_at, revoked_at FROM tokens WHERE digest = %s AND revoked_at IS NULL;
-
--- name: count_tokens
-SELECT count(*) FROM tokens WHERE revoked_at IS NULL;
-
--- name: is_named
-SELECT 1 FROM tokens WHERE name = %s AND revoked_at IS NULL;
-
--- name: add_token
-INSERT INTO tokens(name, access, digest, created_at) VALUES (%s, %s, %s, %s) RETURNING id, name, access, created_at, revoked_at;
-
--- name: revoke_token
-UPDATE tokens SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL;
-
--- name: forget_revoked
--- The latest of those that were revoked stay in the list.
-DELETE FROM tokens WHERE revoked_at IS NOT NULL AND id NOT IN (SELECT id FROM tokens WHERE revoked_at IS NOT NULL ORDER BY revoked_at DESC, id DESC LIMIT %s);
-
--- name: has_tokens
-SELECT EXISTS(SELECT 1 FROM tokens WHERE revoked_at IS NULL);

@@ -6,8 +6,9 @@ VALUES (%(session)s, %(name)s, %(pid)s, %(version)s, %(now)s, %(now)s, %(now)s +
 
 -- name: renew
 -- No row: fenced. (By its token too: a database that was restored from a backup gives the numbers of workers again.)
-UPDATE workers SET seen_at = clock.now, lease_until = clock.now + %(lease_ms)s, pages = %(pages)s, pages_per_s = %(pages_per_s)s, cpu = %(cpu)s, rss_bytes = %(rss_bytes)s
-FROM (SELECT coalesce(%(now)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS now) clock
+UPDATE workers SET seen_at = clock.now, lease_until = clock.now + %(lease_ms)s, pages = %(pages)s, pages_per_s = %(pages_per_s)s, cpu = %(cpu)s, rss_bytes = %(rss_bytes)s,
+  received_per_s = %(received_per_s)s, sent_per_s = %(sent_per_s)s
+FROM (SELECT store_time(coalesce(%(now)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now) clock
 WHERE id = %(worker)s AND session = %(session)s AND fenced_at IS NULL RETURNING seen_at;
 
 -- name: set_loads

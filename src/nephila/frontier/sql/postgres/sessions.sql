@@ -2,7 +2,7 @@
 
 -- name: dead
 -- A row that is locked just now is being renewed or fenced by somebody else.
-SELECT id FROM workers WHERE fenced_at IS NULL AND lease_until < %(now)s AND id <> %(me)s ORDER BY id FOR UPDATE SKIP LOCKED;
+SELECT id, json_array_length(in_flight::json) FROM workers WHERE fenced_at IS NULL AND lease_until < %(now)s AND id <> %(me)s ORDER BY id FOR UPDATE SKIP LOCKED;
 
 -- name: fence_sessions
 UPDATE workers SET fenced_at = %(now)s WHERE id = ANY(%(workers)s::integer[]) AND fenced_at IS NULL;

@@ -4,10 +4,10 @@
 INSERT INTO workers(session, name, pid, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id;
 
 -- name: set_vitals
-UPDATE workers SET pages = ?, pages_per_s = ?, cpu = ?, rss_bytes = ? WHERE id = ?;
+UPDATE workers SET pages = ?, pages_per_s = ?, cpu = ?, rss_bytes = ?, received_per_s = ?, sent_per_s = ? WHERE id = ?;
 
 -- name: live
-SELECT id, session FROM workers WHERE fenced_at IS NULL;
+SELECT id, session, json_array_length(in_flight) FROM workers WHERE fenced_at IS NULL;
 
 -- name: fence_session
 UPDATE workers SET fenced_at = ? WHERE id = ? AND fenced_at IS NULL;
@@ -43,9 +43,3 @@ UPDATE partitions SET owner = ?, offered_to = NULL WHERE part = ? AND owner IS N
 
 -- name: offer
 UPDATE partitions SET offered_to = ? WHERE part = ? AND owner = ?;
-
--- name: abandoned_files
-SELECT f.name, f.bytes FROM archive_files f JOIN workers w ON w.id = f.worker WHERE f.open = 1 AND w.fenced_at IS NOT NULL;
-
--- name: close_file
-UPDATE archive_files SET open = 0, cut = ? WHERE name = ?;

@@ -6,7 +6,7 @@ import type { CrawlForm } from "./useCrawlForm";
 
 const changedOf = (fields: readonly SettingField[]) => fields.filter((field) => field.changed).length;
 
-/** All the other settings, by group. What is closed is not made at all. */
+/** All the other settings, by group. A closed group is not rendered. */
 export function Advanced({ form }: { form: CrawlForm }) {
   const fields = form.order.advanced;
   const { advanced, find } = form.draft;
@@ -23,7 +23,7 @@ export function Advanced({ form }: { form: CrawlForm }) {
       {grouped(shown).map(([group, members]) => (
         <Disclosure
           key={group}
-          // Who looks for something sees it.
+          // A search opens the groups that have a match.
           open={find !== "" || form.opened.has(group)}
           onToggle={() => form.toggle(group)}
           className="border-t border-line"
@@ -85,7 +85,7 @@ interface DisclosureProps {
   children: ReactNode;
 }
 
-/** The browser's own, but open or not is ours to say: the field that is wrong must be seen. */
+/** The browser's <details>, opened and closed by us: a field that is wrong must be seen. */
 function Disclosure({ open, onToggle, className, title, note, children }: DisclosureProps) {
   const toggled = (event: { preventDefault: () => void }) => {
     event.preventDefault();

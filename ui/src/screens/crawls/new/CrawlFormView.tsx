@@ -6,6 +6,8 @@ import { Failure } from "../../../look/States";
 import { Advanced, SettingGrid } from "./Advanced";
 import { Differences } from "./Differences";
 import { unknownNames } from "./draft";
+import { HoldingDelay } from "./HoldingDelay";
+import { NamingFields } from "./NamingFields";
 import { ProfileField } from "./ProfileField";
 import type { Refusal } from "./refusal";
 import { SeedsField } from "./SeedsField";
@@ -43,13 +45,17 @@ export function CrawlFormView({ settings }: { settings: Settings }) {
         <Panel title="What to crawl">
           <div className="flex flex-col gap-4">
             <SeedsField form={form} />
+            <NamingFields form={form} />
             <ProfileField form={form} profiles={settings.profiles} />
           </div>
         </Panel>
         <Panel title="Common settings">
           <SettingGrid>
             {common.map((field) => (
-              <SettingLine key={field.setting.name} field={field} form={form} />
+              <div key={field.setting.name} className="flex min-w-0 flex-col gap-1">
+                <SettingLine field={field} form={form} />
+                {field.setting.name === "polite.floor_ms" && <HoldingDelay form={form} />}
+              </div>
             ))}
           </SettingGrid>
         </Panel>
@@ -62,7 +68,7 @@ export function CrawlFormView({ settings }: { settings: Settings }) {
   );
 }
 
-/** To the field that is wrong, which is open by now; else to what stands on top. */
+/** Moves the focus to the field that is wrong, whose group is open by now, else to the message on top. */
 function useFocusOn(refusal: Refusal | null) {
   const element = useRef<HTMLFormElement>(null);
   const top = useRef<HTMLDivElement>(null);

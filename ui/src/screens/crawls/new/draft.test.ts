@@ -14,13 +14,14 @@ const SETTINGS: Settings = {
   profiles: { default: {}, broad: { "polite.floor_ms": 250 } },
 };
 
-const EMPTY: Draft = { seeds: "", profile: "default", texts: {}, advanced: false, find: "" };
+const EMPTY: Draft = { seeds: "", name: "", labels: "", profile: "default", texts: {}, advanced: false, find: "" };
 
 describe("there and back", () => {
   test.each<[string, Draft]>([
     ["", EMPTY],
     ["seed=a.example&seed=b.example", { ...EMPTY, seeds: "a.example\nb.example" }],
     ["seed=https%3A%2F%2Fa.example%2F%3Fq%3D1%262", { ...EMPTY, seeds: "https://a.example/?q=1&2" }],
+    ["name=Docs%2C+weekly&label=team%3Ddocs&label=x", { ...EMPTY, name: "Docs, weekly", labels: "team=docs x" }],
     ["profile=broad", { ...EMPTY, profile: "broad" }],
     ["set.polite.floor_ms=2s", { ...EMPTY, texts: { "polite.floor_ms": "2s" } }],
     ["set.polite.floor_ms=soon", { ...EMPTY, texts: { "polite.floor_ms": "soon" } }],

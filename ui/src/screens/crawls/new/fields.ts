@@ -35,14 +35,25 @@ export function fieldOf(setting: CrawlSetting, base: unknown, text: string | und
   return { setting, kind, base, text, value, problem, changed: problem !== "" || !same(value, base) };
 }
 
+export const FLOOR = "polite.floor_ms";
+export const ADAPTIVE = "polite.adaptive";
+
+/** Whether a setting follows from another one that was changed, unless it has a text of its own. */
+export function isImplied(name: string, fields: readonly SettingField[]): boolean {
+  return name === ADAPTIVE && fields.some(({ setting, changed }) => setting.name === FLOOR && changed);
+}
+
 export function fieldsOf(settings: Settings, profile: string, texts: Texts): SettingField[] {
-  return settings.crawl.map((setting) =>
+  const fields = settings.crawl.map((setting) =>
     fieldOf(
       setting,
       baseOf(settings, profile, setting),
       Object.hasOwn(texts, setting.name) ? texts[setting.name] : undefined,
     ),
   );
+  // A delay that somebody gives is the whole delay, as `--delay` is: no adaptive part, unless that was set, too.
+  if (Object.hasOwn(texts, ADAPTIVE) || !isImplied(ADAPTIVE, fields)) return fields;
+  return fields.map((field) => (field.setting.name === ADAPTIVE ? fieldOf(field.setting, field.base, "false") : field));
 }
 
 /** What is sent: only what differs from the profile. */
@@ -62,6 +73,8 @@ const COMMON: Record<string, string> = {
   "robots.mode": "robots.txt",
   "scope.include": "Include",
   "scope.exclude": "Exclude",
+  "scope.requisites": "What pages need",
+  "sitemaps.mode": "Sitemaps",
   "fetch.allow_private": "Private addresses",
 };
 
@@ -73,6 +86,7 @@ const GROUPS: Record<string, string> = {
   retry: "Retries",
   host: "Hosts that fail",
   robots: "Robots",
+  sitemaps: "Sitemaps",
   redirects: "Redirects",
   dns: "Names and addresses",
   content: "Content",
@@ -99,7 +113,7 @@ export function ordered(fields: readonly SettingField[], admin: boolean): Order 
   return { common, advanced: fields.filter((field) => !isCommon(field)) };
 }
 
-/** Every word of it is in the name, the help or the title of the group. */
+/** Whether every word of the search is in the name, the help or the title of the group. */
 export function matching(fields: readonly SettingField[], find: string): SettingField[] {
   const wanted = find.toLowerCase().split(/\s+/).filter(Boolean);
   return fields.filter(({ setting: { name, help } }) => {

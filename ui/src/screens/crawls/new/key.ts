@@ -6,7 +6,7 @@ export function newKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The same key for the same body: who sends again after a lost answer gets the crawl of the first time. */
+/** The same key for the same body: sending again after a lost answer gets the crawl that was made. */
 export function keyring(): (body: unknown) => string {
   let last: { text: string; key: string } | null = null;
   return (body) => {

@@ -123,7 +123,7 @@ function numberOf(kind: Extract<Kind, { is: "number" }>, text: string): Reading 
   return good(value);
 }
 
-/** Not Number(): that takes "", " " and "0x10". */
+/** Reads a number strictly: Number() takes "", " " and "0x10". */
 function plainNumber(text: string): number | null {
   return /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
 }

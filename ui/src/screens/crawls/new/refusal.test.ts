@@ -24,6 +24,14 @@ test.each([
   expect(refusalOf(problem, FIELDS)).toEqual({ place, message: "it is wrong", error: problem });
 });
 
+test.each([
+  ["settings.polite.floor_ms cannot be -1: too small", "Delay between requests to a host cannot be -1: too small"],
+  ["settings.fetch.headers: 'a b' is no name of one", "fetch.headers: 'a b' is no name of one"],
+  ["settings.no.such is unknown", "settings.no.such is unknown"],
+])("what the API says of its fields (%s) names their labels", (said, shown) => {
+  expect(refusalOf(new Problem(422, "invalid", said), FIELDS).message).toBe(shown);
+});
+
 describe("before the server is asked", () => {
   it("there must be seeds", () => expect(firstWrong([], FIELDS)?.place).toBe("seeds"));
   it("all may be well", () => expect(firstWrong(["a.example"], FIELDS)).toBeNull());

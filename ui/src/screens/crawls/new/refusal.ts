@@ -1,9 +1,11 @@
 /** Why a form was not taken, and the field that is wrong. Pure. */
 import type { Problem } from "../../../api/problem";
-import type { SettingField } from "./fields";
+import { labelOf, type SettingField } from "./fields";
 
 export const SEEDS = "seeds";
 export const PROFILE = "profile";
+export const NAME = "name";
+export const LABELS = "labels";
 const SETTING = "settings.";
 
 /** The name of a setting's control, as the API names its field. */
@@ -26,7 +28,13 @@ export function firstWrong(seeds: readonly string[], fields: readonly SettingFie
 /** `seeds.3` is of the seeds; what no control is for stands on top. */
 export function refusalOf(error: Problem, fields: readonly SettingField[]): Refusal {
   const field = error.field ?? "";
-  const names = [SEEDS, PROFILE, ...fields.map(({ setting }) => placeOf(setting.name))];
+  const names = [SEEDS, PROFILE, NAME, LABELS, ...fields.map(({ setting }) => placeOf(setting.name))];
   const place = names.find((name) => field === name || field.startsWith(`${name}.`)) ?? null;
-  return { place, message: error.message, error };
+  return { place, message: inLabels(error.message, fields), error };
+}
+
+/** The API names its fields; whoever fills in the form knows their labels. Longer names first: one may begin another. */
+function inLabels(message: string, fields: readonly SettingField[]): string {
+  const names = fields.map(({ setting }) => setting.name).sort((one, other) => other.length - one.length);
+  return names.reduce((text, name) => text.replaceAll(placeOf(name), labelOf(name)), message);
 }

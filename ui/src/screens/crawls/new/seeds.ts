@@ -15,3 +15,9 @@ function apart(word: string): string[] {
   const parts = word.split(/,+(?=https?:\/\/|$)/i);
   return parts.flatMap((part) => (part.includes("/") ? [part] : part.split(",")));
 }
+
+/** What was typed, and behind it the lines of a file. */
+export function withSeeds(typed: string, file: string): string {
+  const lines = file.replace(/^\uFEFF/, "").trimEnd();
+  return typed.trim() ? `${typed.trimEnd()}\n${lines}` : lines;
+}

@@ -4,10 +4,11 @@ import { api, queries } from "../../../api/client";
 import { useMay } from "../../../api/me";
 import { asProblem } from "../../../api/problem";
 import type { Settings } from "../../../api/types";
-import type { Draft } from "./draft";
+import { type Draft, labelsOf } from "./draft";
 import { differing, fieldsOf, groupOf, type Order, ordered, type SettingField } from "./fields";
 import { keyring } from "./key";
-import { firstWrong, placeOf, type Refusal, refusalOf, SEEDS, settingAt } from "./refusal";
+import { textOf } from "./kinds";
+import { firstWrong, LABELS, NAME, placeOf, type Refusal, refusalOf, SEEDS, settingAt } from "./refusal";
 import { seedsOf } from "./seeds";
 import { useDraft } from "./useDraft";
 
@@ -46,8 +47,11 @@ export function useCrawlForm(settings: Settings): CrawlForm {
   };
   const setText = (name: string, text: string) => change({ texts: { ...draft.texts, [name]: text } }, placeOf(name));
   const reset = (name: string) => {
-    const { [name]: _, ...texts } = draft.texts;
-    change({ texts }, placeOf(name));
+    const { [name]: own, ...texts } = draft.texts;
+    const field = fields.find(({ setting }) => setting.name === name);
+    // What follows from another setting has no text of its own: then the profile's value is set.
+    const back = own === undefined && field ? { [name]: textOf(field.kind, field.base) } : {};
+    change({ texts: { ...texts, ...back } }, placeOf(name));
   };
   const toggle = (group: string) =>
     setOpened((before) =>
@@ -68,7 +72,8 @@ export function useCrawlForm(settings: Settings): CrawlForm {
     if (wrong) return refuse(wrong);
     setRefusal(null);
     write(); // where Back leads to
-    const body = { [SEEDS]: [...seeds], profile: draft.profile, settings: differing(fields) };
+    const naming = { [NAME]: draft.name.trim(), [LABELS]: labelsOf(draft.labels) };
+    const body = { [SEEDS]: [...seeds], profile: draft.profile, settings: differing(fields), ...naming };
     try {
       const made = await mutateAsync({ params: { header: { "Idempotency-Key": keyFor(body) } }, body });
       queries.invalidateQueries();

@@ -1,6 +1,7 @@
 import { type Dispatch, type SetStateAction, useCallback, useEffect, useRef, useState } from "react";
-import { useSearchParams } from "react-router";
+import { useLocation, useSearchParams } from "react-router";
 import type { Settings } from "../../../api/types";
+import { handedOver } from "./copy";
 import { type Draft, draftOf, searchOf } from "./draft";
 
 const WRITE_MS = 300; // browsers refuse to change the address with every key
@@ -12,12 +13,13 @@ interface Kept {
 }
 
 /**
- * The form follows the address, and the address follows the form a moment later, in place. `still`: the address is not
- * touched, as another page is about to come.
+ * The form begins with what a link hands over, else with the address. It follows the address, and the address follows
+ * the form a moment later, in place. `still`: the address is not touched, as another page is about to come.
  */
 export function useDraft(settings: Settings, still: boolean): Kept {
   const [search, setSearch] = useSearchParams();
-  const [draft, setDraft] = useState(() => draftOf(search));
+  const { state } = useLocation();
+  const [draft, setDraft] = useState(() => handedOver(state) ?? draftOf(search));
   const written = useRef(search.toString());
 
   useEffect(() => {

@@ -28,8 +28,8 @@ function QueuePart({ known: { held_by, row }, queue, at }: { known: Explanation;
             {queue.host}
           </Link>
         </Fact>
-        <Fact name="open">{`${many(queue.open, "URL")} of this crawl`}</Fact>
-        <Fact name="ended">{many(queue.fetched, "request")}</Fact>
+        <Fact name="open">{`${queue.open_more ? "at least " : ""}${many(queue.open, "URL")} of this crawl`}</Fact>
+        <Fact name="asked for">{many(queue.fetched, "request")}</Fact>
         <Fact name="due">{queue.due_in_ms !== null && <Countdown restMs={queue.due_in_ms} at={at} />}</Fact>
         <Fact name="this URL again">
           {row !== null && row.not_before_in_ms > 0 && <Countdown restMs={row.not_before_in_ms} at={at} />}

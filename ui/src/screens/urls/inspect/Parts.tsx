@@ -24,7 +24,7 @@ export function Facts({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-[minmax(6rem,max-content)_1fr] gap-x-4 gap-y-0.5">{children}</dl>;
 }
 
-/** Left out where there is nothing to say. */
+/** A line of name and value; left out where there is no value. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   if (children === null || children === undefined || children === "" || children === false) return null;
   return (

@@ -1,10 +1,10 @@
 import { keepPreviousData } from "@tanstack/react-query";
 import { api, LIVE_MS } from "../../../api/client";
-import type { Explanation } from "../../../api/types";
+import type { Explanation, UrlRow } from "../../../api/types";
 import { Head } from "../../../look/Head";
 import { Failure, Loading } from "../../../look/States";
 import { GoodWord } from "../../../look/Word";
-import { count, words } from "../../../words/format";
+import { count, dateTime, words } from "../../../words/format";
 import { OPEN } from "../../../words/states";
 import { HostParts } from "./HostParts";
 import { Chain, Fact, Facts, Part } from "./Parts";
@@ -43,16 +43,26 @@ function Trail({ known, at }: { known: Explanation; at: number }) {
   );
 }
 
-function Found({ known: { row, parents } }: { known: Explanation }) {
+const FOUND_BY: Partial<Record<UrlRow["kind"], string>> = { requisite: "needs", sitemap: "lists" };
+const foundBy = ({ kind }: UrlRow) => FOUND_BY[kind] ?? "links to";
+
+function Found({ known: { row, parents, sitemap } }: { known: Explanation }) {
   if (!row) return null;
+  const seed = row.kind === "sitemap" ? "No other sitemap led to it." : "It is a seed: nothing led to it.";
   return (
-    <Part title="How it was found" note={parents.length ? "from the page that links to it, up to the seed" : ""}>
-      {parents.length ? <Chain label="Parents" urls={parents} /> : <p>It is a seed: nothing led to it.</p>}
+    <Part title="How it was found" note={parents.length ? `from the page that ${foundBy(row)} it, up to the seed` : ""}>
+      {parents.length ? <Chain label="Parents" urls={parents} /> : <p>{seed}</p>}
       <Facts>
         <Fact name="depth">{count(row.depth)}</Fact>
         <Fact name="link as seen">
-          {row.raw_url && row.raw_url !== row.url && <span className="font-mono break-all">{row.raw_url}</span>}
+          {row.kind !== "sitemap" && row.raw_url && row.raw_url !== row.url && (
+            <span className="font-mono break-all">{row.raw_url}</span>
+          )}
         </Fact>
+        <Fact name="listed in">{sitemap && <span className="font-mono break-all">{sitemap.sitemap}</span>}</Fact>
+        <Fact name="changed, by the sitemap">{sitemap?.lastmod && dateTime(sitemap.lastmod)}</Fact>
+        <Fact name="priority, by the sitemap">{sitemap?.priority !== null && sitemap?.priority}</Fact>
+        <Fact name="asked for as">{row.spelling && <span className="font-mono break-all">{row.spelling}</span>}</Fact>
       </Facts>
     </Part>
   );

@@ -16,7 +16,7 @@ export function tabOf(search: URLSearchParams): TabId {
   return TABS.find(({ id }) => id === search.get("tab"))?.id ?? FIRST;
 }
 
-/** The first is what an address without a word about it means. */
+/** The address of a tab; the first is the default and needs no parameter. */
 export function withTab(before: URLSearchParams, tab: TabId): URLSearchParams {
   return withParameters(before, { tab: tab === FIRST ? null : tab });
 }

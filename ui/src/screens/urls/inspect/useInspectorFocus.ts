@@ -1,5 +1,8 @@
 import { type RefObject, useEffect, useRef } from "react";
 
+/** The id of the inspector's heading: where the focus goes when the keyboard opens it. */
+export const HEADING = "inspector-heading";
+
 /** Esc belongs to whatever is more in front: a dialog, a menu (it says so itself), a text that is being typed. */
 function isTaken(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || document.querySelector("dialog[open]")) return true;
@@ -18,7 +21,7 @@ export function useEscape(close: () => void): void {
 
 const rowOf = (url: number) => document.querySelector<HTMLElement>(`tr[data-url="${url}"]`);
 
-/** Opened by the keyboard it takes the focus; when it goes, the focus goes back to the row. */
+/** The inspector takes the focus if the keyboard opened it, and gives it back to the row when it closes. */
 export function useInspectorFocus(heading: RefObject<HTMLElement | null>, url: number): void {
   const shown = useRef(url);
   const opener = useRef<HTMLElement | null>(null);
@@ -27,7 +30,7 @@ export function useInspectorFocus(heading: RefObject<HTMLElement | null>, url: n
     opener.current = active instanceof HTMLElement && active !== document.body ? active : null;
     if (opener.current?.matches(":focus-visible")) heading.current?.focus();
     return () => {
-      // Nobody has it: it was inside, and went with it.
+      // The focus was inside and is lost with the inspector.
       if (document.activeElement !== document.body) return;
       (rowOf(shown.current) ?? opener.current)?.focus();
     };

@@ -5,19 +5,20 @@ import { count, words } from "../../../words/format";
 import { STATES } from "../../../words/states";
 import { REASONS, reasonWords } from "../reasons";
 import { Menu } from "./Menu";
-import { type Filter, isFiltered, NO_FILTER } from "./query";
+import { type Filter, isFiltered, LISTED, type ListedKind, NO_FILTER } from "./query";
 import { Typed } from "./Typed";
 
 interface Props {
   filter: Filter;
   counts?: Record<string, number>; // of the crawl, by state
+  kinds?: boolean; // with the choice between pages and what they need
   plain?: boolean; // without state and reason: the view has its own
   wrong?: string | null; // the field that the API refused
   onChange: (change: Partial<Filter>, typed?: boolean) => void;
 }
 
 /** Whatever is typed or chosen goes into the address. */
-export function Filters({ filter, counts = {}, plain = false, wrong, onChange }: Props) {
+export function Filters({ filter, counts = {}, kinds = false, plain = false, wrong, onChange }: Props) {
   const typed = (change: Partial<Filter>) => onChange(change, true);
   const invalid = (field: string) => (wrong === field ? true : undefined);
   return (
@@ -32,6 +33,7 @@ export function Filters({ filter, counts = {}, plain = false, wrong, onChange }:
           onCommit={(text) => typed({ text })}
         />
       </div>
+      {kinds && <KindFilter kind={filter.kind} onChange={(kind) => onChange({ kind })} />}
       {!plain && <StateFilter chosen={filter.states} counts={counts} onChange={(states) => onChange({ states })} />}
       <div className="w-44">
         <Typed
@@ -81,6 +83,35 @@ function NumberFilter({ value, onNumber, ...rest }: NumberProps) {
         value={value === null ? "" : String(value)}
         onCommit={(text) => onNumber(text ? Number(text) : null)}
       />
+    </div>
+  );
+}
+
+const KIND_WORDS: Readonly<Record<ListedKind, string>> = {
+  page: "Pages",
+  requisite: "Requisites",
+  sitemap: "Sitemaps",
+};
+
+function KindFilter({ kind, onChange }: { kind: ListedKind; onChange: (kind: ListedKind) => void }) {
+  const id = useId();
+  return (
+    <div className="w-32">
+      <label htmlFor={id} className="sr-only">
+        Kind
+      </label>
+      <select
+        id={id}
+        className="input"
+        value={kind}
+        onChange={(event) => onChange(LISTED.find((known) => known === event.target.value) ?? "page")}
+      >
+        {LISTED.map((known) => (
+          <option key={known} value={known}>
+            {KIND_WORDS[known]}
+          </option>
+        ))}
+      </select>
     </div>
   );
 }

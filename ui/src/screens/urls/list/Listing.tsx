@@ -1,15 +1,21 @@
+import { useEffect, useRef } from "react";
+import { useSearchParams } from "react-router";
 import { asProblem } from "../../../api/problem";
 import type { UrlRow } from "../../../api/types";
+import { notice } from "../../../look/Notice";
 import { Loading } from "../../../look/States";
+import { WrongAddress } from "../../../look/WrongAddress";
 import { many } from "../../../words/format";
 import { isOver } from "../../../words/states";
 import { useCrawl, useInspected } from "../../crawl/context";
+import { openAndEnded, standingOf } from "../../crawl/standing";
 import { useHidden } from "./ColumnMenu";
 import { type View, visible } from "./columns";
 import { Filters } from "./Filters";
 import { GoOn, NoRows, Refused } from "./Outcome";
+import { orderingOfUrls } from "./orders";
 import { Pager } from "./Pager";
-import { changed, type Filter, type UrlsQuery } from "./query";
+import { atFirst, changed, type Filter, previousPage, totalOf, type UrlsQuery, wrongIn } from "./query";
 import { Toolbar } from "./Toolbar";
 import { UrlTable } from "./UrlTable";
 import { useOpening, useQueryInAddress } from "./useAddress";
@@ -23,21 +29,46 @@ interface Props {
   tabOf?: (row: UrlRow) => string;
 }
 
-export function Listing({ view, title, states, tabOf }: Props) {
+/** The address is checked first: a word that is none would find nothing, and nobody would know why. */
+export function Listing(props: Props) {
+  const [search] = useSearchParams();
+  const wrong = wrongIn(search);
+  if (wrong.length === 0) return <Listed {...props} />;
+  return (
+    <section aria-labelledby="list-title" className="min-w-0 p-4">
+      <h2 id="list-title" className="sr-only">
+        {props.title}
+      </h2>
+      <WrongAddress wrong={wrong} />
+    </section>
+  );
+}
+
+function Listed({ view, title, states, tabOf }: Props) {
   const { id, detail, live } = useCrawl();
   const [query, go] = useQueryInAddress(states);
   const state = live.progress?.state ?? detail.status;
+  const { requisites, sitemaps, states: ofPages } = standingOf(detail, live.progress);
+  const counts = query.kind === "page" ? ofPages : openAndEnded(query.kind === "sitemap" ? sitemaps : requisites);
   const page = useUrlPage(id, query, !isOver(state));
   const { lookedAt, box } = useLookedAt();
   const { rows, waiting, show } = useSteady(page.key, page.rows, page.old, lookedAt);
   const [hidden, toggle] = useHidden(view);
   const [inspected] = useInspected();
   const { open, follow } = useOpening(inspected, tabOf);
+  const goBack = useRef(() => {}); // a page behind the end shows nothing: it leads to the one before it
+  goBack.current = () => go(previousPage(query), true);
   const filter = (change: Partial<Filter>, typed = false) => go(changed(query, change), typed);
   // What was read stays; that the server is away is said above all screens.
   const problem = page.error && !rows.length ? asProblem(page.error) : null;
   const waits = page.pending || page.searching;
   const shown = !problem && (rows.length > 0 || waits);
+  const beyond = !problem && !shown && !page.stopped && !page.old && !atFirst(query);
+  useEffect(() => {
+    if (!beyond) return;
+    notice("There is nothing more: this is the last page.");
+    goBack.current();
+  }, [beyond]);
   return (
     <section aria-labelledby="list-title" className="flex min-w-0 flex-col gap-2 p-4">
       <h2 id="list-title" className="sr-only">
@@ -45,7 +76,8 @@ export function Listing({ view, title, states, tabOf }: Props) {
       </h2>
       <Filters
         filter={query}
-        counts={live.progress?.states ?? detail.states}
+        counts={counts}
+        kinds={states === undefined && (requisites.urls + sitemaps.urls > 0 || query.kind !== "page")}
         plain={states !== undefined}
         wrong={problem?.field}
         onChange={filter}
@@ -74,8 +106,7 @@ export function Listing({ view, title, states, tabOf }: Props) {
               columns={visible(view, hidden, inspected !== null)}
               rows={rows}
               inspected={inspected}
-              sorted={query}
-              onSort={(sorted) => go(changed(query, sorted))}
+              ordering={orderingOfUrls(query, page.unsortable, (sorted) => go(changed(query, sorted)))}
               onOpen={open}
               onFollow={follow}
             />
@@ -85,7 +116,13 @@ export function Listing({ view, title, states, tabOf }: Props) {
       </div>
       {!problem && <GoOn page={page} found={rows.length} />}
       {!problem && !shown && !page.stopped && <NoRows query={query} own={states} over={isOver(state)} onGo={go} />}
-      <Pager query={query} rows={rows.length} next={page.next} onGo={go} />
+      <Pager
+        query={query}
+        rows={rows.length}
+        next={page.searching || page.stopped || rows.length === 0 ? null : page.next}
+        total={totalOf(query, counts)}
+        onGo={go}
+      />
     </section>
   );
 }

@@ -6,16 +6,18 @@ interface Props {
   query: UrlsQuery;
   rows: number;
   next: number | null;
+  total: number | null; // null: nobody has counted what passes the filter
   onGo: (query: UrlsQuery) => void;
 }
 
-/** How many match is not known, so it is not said. */
-function where({ sort, after, offset }: UrlsQuery, rows: number): string {
-  if (sort !== "id" && rows) return `${count(offset + 1)} to ${count(offset + rows)}`;
-  return `page ${count(after.length + 1)}, ${many(rows, "URL")}`;
+/** Previous and next, and how many there are where that is known. */
+function where({ sort, after, offset }: UrlsQuery, rows: number, total: number | null): string {
+  const all = total === null ? "" : ` of ${many(total, "URL")}`;
+  if (sort !== "id" && rows) return `${count(offset + 1)} to ${count(offset + rows)}${all}`;
+  return `page ${count(after.length + 1)}, ${all ? `${count(rows)}${all}` : many(rows, "URL")}`;
 }
 
-export function Pager({ query, rows, next, onGo }: Props) {
+export function Pager({ query, rows, next, total, onGo }: Props) {
   const first = atFirst(query);
   return (
     <nav aria-label="Pages of the list" className="flex flex-wrap items-center gap-2">
@@ -29,7 +31,7 @@ export function Pager({ query, rows, next, onGo }: Props) {
         Next
       </Button>
       <span className="text-dim tabular-nums">
-        {where(query, rows)}
+        {where(query, rows, total)}
         {next === null && rows > 0 && !first ? ", the last" : ""}
       </span>
     </nav>

@@ -20,7 +20,7 @@ interface Props {
   onOrder: (sorted: Sorted) => void;
 }
 
-/** A button that goes takes the focus of the keyboard with it: the news get it. */
+/** Shows the new rows. The button disappears, so the focus of the keyboard moves to the first row. */
 function shown(event: MouseEvent, show: () => void): void {
   show();
   if (event.detail) return; // by pointer
@@ -28,7 +28,7 @@ function shown(event: MouseEvent, show: () => void): void {
   requestAnimationFrame(() => box?.querySelector<HTMLElement>("tr[tabindex]")?.focus());
 }
 
-/** It has its height whether there is news or not: the table below never moves. */
+/** Keeps its height whether rows wait or not, so that the table below never moves. */
 export function Toolbar({ crawl, view, query, hidden, waiting, busy, onToggle, onShow, onOrder }: Props) {
   const json = `/api/v1/crawls/${encodeURIComponent(crawl)}/urls?${queryString({ ...apiQuery(query, placeOf(query)) })}`;
   return (

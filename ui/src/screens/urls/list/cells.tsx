@@ -40,7 +40,7 @@ function Cell({ column, row, largest }: { column: ColumnId; row: UrlRow; largest
     case "retries":
       return row.retries ? count(row.retries) : <Nothing />;
     case "reason":
-      return <Cut text={whyLine(row)} width="max-w-44" />;
+      return <Cut text={whyLine(row)} width="max-w-36" />;
     case "archive":
       return <Cut text={row.archive_file ?? ""} width="max-w-64" mono />;
   }
@@ -74,7 +74,7 @@ function Latency({ ms, largest }: { ms: number | null; largest: number }) {
   return (
     <span className="flex items-center gap-2">
       <span className="number w-16 whitespace-nowrap">{duration(ms)}</span>
-      <span aria-hidden="true" className="h-1.5 w-16 rounded bg-hover">
+      <span aria-hidden="true" className="h-1.5 w-10 rounded bg-hover">
         <span
           className="block h-full min-w-px rounded bg-accent"
           style={{ width: `${largest ? (100 * ms) / largest : 0}%` }}

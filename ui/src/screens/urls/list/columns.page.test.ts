@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { columnsOf, hiddenOf, keepHidden, keptHidden, toggled, visible } from "./columns";
 
 it.each([
-  [null, ["title"]],
-  ["", ["title"]],
-  ["{", ["title"]],
-  ['{"a":1}', ["title"]],
+  [null, ["title", "type", "retries"]],
+  ["", ["title", "type", "retries"]],
+  ["{", ["title", "type", "retries"]],
+  ['{"a":1}', ["title", "type", "retries"]],
   ["[]", []],
   ['["depth","nonsense","constructor",7,"url"]', ["depth"]],
 ])("%s means %j hidden", (kept, hidden) => expect([...hiddenOf("urls", kept)]).toEqual(hidden));

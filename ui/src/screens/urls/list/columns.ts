@@ -1,3 +1,6 @@
+import type { Column } from "../../../look/Head";
+import type { Sort } from "./query";
+
 export type ColumnId =
   | "state"
   | "status"
@@ -29,13 +32,44 @@ export const NAMES: Record<ColumnId, string> = {
   archive: "Archive file",
 };
 
+const SORTS: Partial<Record<ColumnId, Sort>> = {
+  state: "state",
+  status: "status",
+  title: "title",
+  url: "url",
+  depth: "depth",
+  type: "content_type",
+  size: "bytes",
+  latency: "latency_ms",
+  fetched: "fetched_at",
+  retries: "retries",
+  reason: "reason",
+};
+const UNSORTED = "files are numbered by the workers that write them: sort by when a page was fetched";
+const PLAIN: ReadonlySet<ColumnId> = new Set(["state", "status", "title", "url", "reason"]); // they speak for themselves
+
+/** A column as the head of the table has it. */
+export function headOf(id: ColumnId): Column {
+  const sort = SORTS[id];
+  return {
+    name: NAMES[id],
+    number: NUMBERS.has(id),
+    plain: PLAIN.has(id),
+    ...(sort ? { sort } : { unsorted: UNSORTED }),
+  };
+}
+
 export const NUMBERS: ReadonlySet<string> = new Set<ColumnId>(["status", "depth", "size", "retries"]);
 
 const OF_VIEW: Record<View, readonly ColumnId[]> = {
   urls: ["state", "status", "url", "title", "depth", "type", "size", "latency", "fetched", "retries", "reason"],
   pages: ["title", "url", "status", "depth", "type", "size", "latency", "fetched", "archive"],
 };
-const HIDDEN_AT_FIRST: Record<View, readonly ColumnId[]> = { urls: ["title"], pages: ["status", "depth"] };
+// The URL needs the room: at 1,280 px it would have a fifth of it beside all others.
+const HIDDEN_AT_FIRST: Record<View, readonly ColumnId[]> = {
+  urls: ["title", "type", "retries"],
+  pages: ["status", "depth", "archive"],
+};
 // Beside an open inspector there is room for what names a row.
 const BESIDE: ReadonlySet<ColumnId> = new Set(["state", "status", "title", "url"]);
 

@@ -1,4 +1,5 @@
-import type { Order, Sort } from "./query";
+import { afterHeading, type Order, type Ordering, type Sorted as SortedBy } from "../../../look/ordering";
+import type { Sort } from "./query";
 
 interface Choice {
   sort: Sort;
@@ -13,9 +14,27 @@ export const ORDERS: readonly Choice[] = [
   { sort: "fetched_at", order: "asc", text: "first fetched first" },
   { sort: "url", order: "asc", text: "URL, A to Z" },
   { sort: "url", order: "desc", text: "URL, Z to A" },
+  { sort: "bytes", order: "desc", text: "largest first" },
+  { sort: "bytes", order: "asc", text: "smallest first" },
+  { sort: "latency_ms", order: "desc", text: "slowest first" },
+  { sort: "latency_ms", order: "asc", text: "fastest first" },
+  { sort: "status", order: "asc", text: "lowest status first" },
+  { sort: "status", order: "desc", text: "highest status first" },
+  { sort: "depth", order: "asc", text: "nearest to a seed first" },
+  { sort: "depth", order: "desc", text: "deepest first" },
+  { sort: "state", order: "asc", text: "by state, open ones first" },
+  { sort: "state", order: "desc", text: "by state, open ones last" },
+  { sort: "reason", order: "asc", text: "reason, A to Z" },
+  { sort: "reason", order: "desc", text: "reason, Z to A" },
+  { sort: "title", order: "asc", text: "title, A to Z" },
+  { sort: "title", order: "desc", text: "title, Z to A" },
+  { sort: "content_type", order: "asc", text: "type, A to Z" },
+  { sort: "content_type", order: "desc", text: "type, Z to A" },
+  { sort: "retries", order: "desc", text: "most retries first" },
+  { sort: "retries", order: "asc", text: "fewest retries first" },
 ];
 
-export type Sorted = Pick<Choice, "sort" | "order">;
+export type Sorted = SortedBy<Sort>;
 
 export const AS_FOUND: Sorted = { sort: "id", order: "asc" };
 
@@ -26,23 +45,35 @@ export function orderOf(key: string): Sorted {
   return found ? { sort: found.sort, order: found.order } : AS_FOUND;
 }
 
-/** Which column stands for which order, and what its heading gives first. */
-const FIRST: Partial<Record<string, Sorted>> = {
-  url: { sort: "url", order: "asc" },
-  fetched: { sort: "fetched_at", order: "desc" },
+/** What a heading gives first. */
+const FIRST: Readonly<Record<Sort, Order>> = {
+  id: "asc",
+  fetched_at: "desc",
+  url: "asc",
+  status: "desc",
+  depth: "desc",
+  bytes: "desc",
+  latency_ms: "desc",
+  state: "asc",
+  reason: "desc",
+  title: "asc",
+  content_type: "asc",
+  retries: "desc",
 };
 
-export const isSortable = (column: string) => FIRST[column] !== undefined;
+const isSort = (name: string): name is Sort => Object.hasOwn(FIRST, name);
 
 /** A heading goes through its two orders and back to none. */
-export function afterHeading(column: string, now: Sorted): Sorted {
-  const first = FIRST[column];
-  if (!first) return { sort: now.sort, order: now.order };
-  if (now.sort !== first.sort) return first;
-  return now.order === first.order ? { sort: first.sort, order: first.order === "asc" ? "desc" : "asc" } : AS_FOUND;
+export function nextOrder(sort: Sort, now: Sorted): Sorted {
+  return afterHeading({ sort, order: FIRST[sort] }, now, AS_FOUND);
 }
 
-export function ariaSort(column: string, now: Sorted): "ascending" | "descending" | undefined {
-  if (FIRST[column]?.sort !== now.sort) return undefined;
-  return now.order === "asc" ? "ascending" : "descending";
+export function orderingOfUrls(now: Sorted, unsortable: string, go: (sorted: Sorted) => void): Ordering {
+  return {
+    towards: (sort) => (sort === now.sort ? (now.order === "asc" ? "ascending" : "descending") : undefined),
+    refuses: () => unsortable,
+    choose: (sort) => {
+      if (isSort(sort)) go(nextOrder(sort, { sort: now.sort, order: now.order }));
+    },
+  };
 }

@@ -11,7 +11,9 @@ import {
   previousPage,
   queryString,
   readQuery,
+  totalOf,
   writeQuery,
+  wrongIn,
 } from "./query";
 
 const read = (text: string) => readQuery(new URLSearchParams(text));
@@ -28,6 +30,9 @@ describe("the address", () => {
       "host=a.example&status=404&depth=0&reason=dns&text=%2Fx",
     ],
     ["status=abc&depth=-1", ""],
+    ["kind=requisite&state=not_found", "state=not_found&kind=requisite"],
+    ["kind=page", ""],
+    ["kind=nonsense", ""],
     ["sort=nonsense&order=up", ""],
     ["sort=url&order=desc&offset=400", "sort=url&order=desc&offset=400"],
     ["sort=url&after=5", "sort=url"],
@@ -52,6 +57,7 @@ describe("the request", () => {
   it.each([
     ["", { limit: 200 }],
     ["state=visited&state=queued&status=0", { state: ["visited", "queued"], status: 0, limit: 200 }],
+    ["kind=requisite", { kind: "requisite", limit: 200 }],
     ["after=200,400", { after: 400, limit: 200 }],
     ["order=desc", { order: "desc", limit: 200 }],
     ["sort=url&offset=200", { sort: "url", offset: 200, limit: 200 }],
@@ -103,4 +109,27 @@ it.each([
   ["depth=0", true],
   ["status=0", true],
   ["host=x", true],
+  ["kind=requisite", true],
+  ["kind=sitemap", true],
 ])("%s is filtered: %s", (address, filtered) => expect(isFiltered(read(address))).toBe(filtered));
+
+it("the total is known where only states are chosen", () => {
+  const counts = { visited: 7, queued: 3, failed: 1 };
+  expect(totalOf(read(""), counts)).toBe(11);
+  expect(totalOf(read("state=visited&state=failed&sort=bytes&order=desc"), counts)).toBe(8);
+  expect(totalOf(read("state=visited&text=a"), counts)).toBeNull();
+  expect(totalOf(read("kind=requisite&state=visited"), counts)).toBe(7);
+});
+
+describe("what an address asks for and there is not", () => {
+  it.each([
+    ["state=visited&state=failed&sort=bytes&order=desc&status=404&depth=0", []],
+    ["", []],
+    ["state=bogus", [/^state: “bogus” is none of visited, redirected/]],
+    ["state=visited&state=gone", [/^state: “gone”/]],
+    ["sort=size&order=up", [/^sort: “size” is none of id, /, /^order: “up” is none of asc, desc$/]],
+    ["status=ok&depth=-1", [/^status: “ok” is no number$/, /^depth: “-1” is no number$/]],
+  ])("%s", (text, lines) => {
+    expect(wrongIn(new URLSearchParams(text))).toEqual(lines.map((line) => expect.stringMatching(line)));
+  });
+});

@@ -1,16 +1,24 @@
 /** The list of URLs as its address has it, and what that asks of the API. */
 import type { UrlState } from "../../../api/types";
+import { noneOf, type Order } from "../../../look/ordering";
 import { STATES } from "../../../words/states";
 import { withParameters } from "../../address";
 
 export const ROWS = 200;
 const PLACES_MAX = 50; // pages that "previous" finds its way back through; an address has an end
 
-const SORTS = ["id", "fetched_at", "url"] as const;
+const SORTS = [
+  ...(["id", "fetched_at", "url", "status", "depth", "bytes", "latency_ms"] as const),
+  ...(["state", "reason", "title", "content_type", "retries"] as const),
+] as const;
 export type Sort = (typeof SORTS)[number];
-export type Order = "asc" | "desc";
+
+/** Pages, what they need, or what lists them. */
+export const LISTED = ["page", "requisite", "sitemap"] as const;
+export type ListedKind = (typeof LISTED)[number];
 
 export interface Filter {
+  kind: ListedKind;
   states: UrlState[];
   host: string;
   status: number | null;
@@ -26,7 +34,15 @@ export interface UrlsQuery extends Filter {
   offset: number; // sorted
 }
 
-export const NO_FILTER: Filter = { states: [], host: "", status: null, depth: null, reason: "", text: "" };
+export const NO_FILTER: Filter = {
+  kind: "page",
+  states: [],
+  host: "",
+  status: null,
+  depth: null,
+  reason: "",
+  text: "",
+};
 export const FIRST_PAGE = { after: [] as number[], offset: 0 };
 
 function whole(text: string | null | undefined): number | null {
@@ -38,6 +54,7 @@ export function readQuery(search: URLSearchParams): UrlsQuery {
   const sort = SORTS.find((known) => known === search.get("sort")) ?? "id";
   const places = (search.get("after") ?? "").split(",").map(whole);
   return {
+    kind: LISTED.find((known) => known === search.get("kind")) ?? "page",
     states: STATES.filter((state) => states.has(state)),
     host: search.get("host") ?? "",
     status: whole(search.get("status")),
@@ -51,7 +68,28 @@ export function readQuery(search: URLSearchParams): UrlsQuery {
   };
 }
 
-const NAMES = ["state", "host", "status", "depth", "reason", "text", "sort", "order", "after", "offset"];
+/** What the address asks for and there is not, in words: it would be passed over in silence, or find nothing. */
+export function wrongIn(search: URLSearchParams): string[] {
+  const wrong: string[] = [];
+  for (const state of search.getAll("state")) {
+    if (!STATES.some((known) => known === state)) wrong.push(noneOf("state", state, STATES));
+  }
+  for (const [name, words] of [
+    ["kind", LISTED],
+    ["sort", SORTS],
+    ["order", ["asc", "desc"]],
+  ] as const) {
+    const word = search.get(name);
+    if (word !== null && !words.some((known) => known === word)) wrong.push(noneOf(name, word, words));
+  }
+  for (const name of ["status", "depth"]) {
+    const text = search.get(name);
+    if (text && whole(text) === null) wrong.push(`${name}: “${text}” is no number`);
+  }
+  return wrong;
+}
+
+const NAMES = ["kind", "state", "host", "status", "depth", "reason", "text", "sort", "order", "after", "offset"];
 
 /** What differs from an empty address; whatever else is in it (an open inspector) stays. */
 export function writeQuery(before: URLSearchParams, query: UrlsQuery): URLSearchParams {
@@ -59,6 +97,7 @@ export function writeQuery(before: URLSearchParams, query: UrlsQuery): URLSearch
   for (const name of NAMES) after.delete(name);
   for (const state of query.states) after.append("state", state);
   const single: [string, string][] = [
+    ["kind", query.kind === "page" ? "" : query.kind],
     ["host", query.host],
     ["status", query.status === null ? "" : String(query.status)],
     ["depth", query.depth === null ? "" : String(query.depth)],
@@ -80,7 +119,8 @@ export function changed(query: UrlsQuery, change: Partial<UrlsQuery>): UrlsQuery
 
 export function isFiltered(filter: Filter): boolean {
   return Boolean(
-    filter.states.length ||
+    filter.kind !== "page" ||
+      filter.states.length ||
       filter.host ||
       filter.status !== null ||
       filter.depth !== null ||
@@ -89,7 +129,15 @@ export function isFiltered(filter: Filter): boolean {
   );
 }
 
+/** How many pass the filter, where it is by state (of one kind) alone: those are counted all the time. */
+export function totalOf(filter: Filter, counts: Partial<Record<UrlState, number>>): number | null {
+  if (isFiltered({ ...filter, kind: "page", states: [] })) return null;
+  const states = filter.states.length ? filter.states : STATES;
+  return states.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+}
+
 export interface ApiFilter {
+  kind?: ListedKind;
   state?: UrlState[];
   host?: string;
   status?: number;
@@ -100,6 +148,7 @@ export interface ApiFilter {
 
 export function apiFilter(filter: Filter): ApiFilter {
   const asked: ApiFilter = {};
+  if (filter.kind !== "page") asked.kind = filter.kind;
   if (filter.states.length) asked.state = filter.states;
   if (filter.host) asked.host = filter.host;
   if (filter.status !== null) asked.status = filter.status;

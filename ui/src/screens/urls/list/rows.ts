@@ -10,7 +10,7 @@ export function unique<R extends Row>(rows: readonly R[]): R[] {
   return rows.filter((row) => !seen.has(row.id) && seen.add(row.id));
 }
 
-/** Nothing that was shown has moved: the news, if any, are below it. */
+/** Whether all shown rows are where they were, with new ones only below them. */
 function continues(shown: readonly Row[], fresh: readonly Row[]): boolean {
   return shown.length <= fresh.length && shown.every((row, at) => fresh[at]?.id === row.id);
 }
@@ -20,7 +20,7 @@ export interface Steady<R> {
   waiting: number; // rows that are not shown yet
 }
 
-/** Places as they were, values as they are now. */
+/** The shown rows in their places, with their newest values. */
 export function steady<R extends Row>(shown: readonly R[], fresh: readonly R[]): Steady<R> {
   if (continues(shown, fresh)) return { rows: fresh, waiting: 0 };
   const now = new Map(fresh.map((row) => [row.id, row]));

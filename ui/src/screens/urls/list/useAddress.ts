@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import { useSearchParams } from "react-router";
 import type { UrlRow } from "../../../api/types";
-import { HEADING } from "../inspect/heading";
+import { HEADING } from "../inspect/useInspectorFocus";
 import { inspecting, readQuery, type UrlsQuery, writeQuery } from "./query";
 
 const FOLLOW_MS = 150; // arrows that are held down do not ask for every row they pass

@@ -9,6 +9,7 @@ import { unique } from "./rows";
 interface Part {
   urls: UrlRow[];
   next: number | null;
+  unsortable?: string;
 }
 
 const GO_ON_MAX = 5; // scans after the first that need no click
@@ -44,6 +45,7 @@ export interface UrlPage {
   pending: boolean;
   old: boolean; // the rows are of the view before
   searching: boolean;
+  unsortable: string; // why it can be listed as found only
   stopped: boolean; // it was searched far enough without a word
   error: Error | null;
   goOn: () => void;
@@ -81,6 +83,7 @@ export function useUrlPage(crawl: string, query: UrlsQuery, running: boolean): U
     pending: found.isPending,
     old,
     searching: alone,
+    unsortable: parts?.[0]?.unsortable ?? "",
     stopped: more && !alone,
     error: found.error,
     goOn: () => {
@@ -91,7 +94,7 @@ export function useUrlPage(crawl: string, query: UrlsQuery, running: boolean): U
   };
 }
 
-/** The states that a crawl ends with come after the last look at it. */
+/** Reads once more when the crawl ends: its last states come after the last read. */
 function useLastWord(running: boolean, refetch: () => unknown): void {
   const ran = useRef(running);
   useEffect(() => {
