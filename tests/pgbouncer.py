@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -41,13 +42,18 @@ class Bouncer:
     def __enter__(self) -> Self:
         with (self.folder / "log").open("wb") as log:
             self._process = subprocess.Popen(self._command, user=postgres.USER, stdout=log, stderr=log)
-        until((self.folder / f".s.PGSQL.{postgres.PORT}").exists, "pgbouncer listens")
+        until(self._listens, "pgbouncer listens")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         shutil.rmtree(self.folder)
+
+    def _listens(self) -> bool:
+        """Its socket is there a moment before it listens."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.folder / f".s.PGSQL.{postgres.PORT}")) == 0
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres@/{database}?host={self.folder}"

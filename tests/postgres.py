@@ -18,7 +18,7 @@ import pytest
 
 from nephila.frontier.postgres.connection import PostgresDatabase
 from tests.command import Command
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, until
 
 TEMPLATE = "nephila_template"
 PORT = 5432  # of the name of the socket; nothing listens on TCP
@@ -111,11 +111,19 @@ class Server:
         name = name or f"test_{secrets.token_hex(6)}"
         # FILE_COPY of a small template takes a third of the time of the default, which logs every page.
         clone = f"TEMPLATE {template} STRATEGY FILE_COPY" if template else ""
-        self.execute(f"CREATE DATABASE {name} {clone}")
+        until(lambda: self._alone(f"CREATE DATABASE {name} {clone}"), "nobody is in the template")
         try:
             yield self.url(name)
         finally:
-            self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            until(lambda: self._alone(f"DROP DATABASE {name} WITH (FORCE)"), "nobody is in the database")
+
+    def _alone(self, sql: str) -> bool:
+        """Whether it was done: PostgreSQL waits only 5 s for those that it has told to leave the database."""
+        try:
+            self.execute(sql)
+        except psycopg.errors.ObjectInUse:
+            return False
+        return True
 
     def _control(self, *arguments: str) -> None:
         self._run("pg_ctl", f"--pgdata={self.data}", "--wait", f"--timeout={PATIENCE_SECONDS:.0f}", *arguments)

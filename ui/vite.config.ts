@@ -45,6 +45,8 @@ export default defineConfig({
     restoreMocks: true,
     unstubGlobals: true,
     testTimeout: 300_000, // longer than a wait in a test, so that one that fails says what it waited for
+    hookTimeout: 300_000, // 10 s would fail a hook that only came late
+    teardownTimeout: 300_000, // and a thread that ends late
     pool: "threads",
     maxWorkers: "100%", // two cores would be one thread
     isolate: false, // modules are loaded once for all files of a thread; testing/setup.ts keeps tests apart

@@ -16,7 +16,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from nephila import wiring
+from nephila.api.routes import new_crawls
 from nephila.clock import SystemClock
+from nephila.control import crawls
 from nephila.control.statistics import ROWS_MAX
 from nephila.frontier.store import HostClock, WorkerInfo
 from nephila.models import CrawlState, UrlState
@@ -33,10 +35,23 @@ from tests.site.server import Page, TestWeb
 CRAWLS = "/api/v1/crawls"
 MESSAGE = set(WORDS_001)
 # A crawl of the test web: loopback is permitted and may be hurried.
-OWN = {"fetch.allow_private": True, "polite.floor_ms": 0, "retry.max": 0}
+OWN = {
+    "fetch.allow_private": True,
+    "fetch.first_byte_timeout_ms": PATIENCE_MS,
+    "fetch.total_timeout_ms": PATIENCE_MS,
+    "polite.floor_ms": 0,
+    "retry.max": 0,
+}
 
 
 NEVER = Page(delay_ms=PATIENCE_MS)  # is answered
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may need longer than the server has patience with a root page, or with workers to follow."""
+    monkeypatch.setattr(new_crawls, "ROOT_SECONDS", int(PATIENCE_SECONDS))
+    monkeypatch.setattr(crawls, "ACKNOWLEDGE_SECONDS", PATIENCE_SECONDS)
 
 
 @contextmanager

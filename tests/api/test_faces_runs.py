@@ -38,6 +38,7 @@ from nephila.wiring import Store
 from tests.api.faced import Face, FrontierOf, faced
 from tests.api.served import served
 from tests.contract.session import Session, child, ended
+from tests.patience import PATIENCE_MS
 from tests.site.fixtures import OTHER_HOST, html, moved
 from tests.site.server import Page, TestWeb
 from tests.unit.control.filled import Filled, fill
@@ -615,7 +616,7 @@ OUTCOMES = {
 )  # fmt: skip
 def test_a_run_from_start_to_end(face: Face, web: TestWeb) -> None:
     web.add({"127.0.0.1": documents_site(), OTHER_HOST: {"/": html()}})
-    run = post_run(face, web.url("/"), maxRetries=0)
+    run = post_run(face, web.url("/"), maxRetries=0, requestTimeoutMs=PATIENCE_MS)
     assert run["allowed_hosts"] == ["127.0.0.1"]
     path = f"/crawl-runs/{run['id']}"
     face.crawl(run["id"])
@@ -641,7 +642,7 @@ def test_a_run_from_start_to_end(face: Face, web: TestWeb) -> None:
 @pytest.mark.requirement("P-15", "A-02")
 def test_a_run_pauses_after_each_request_and_the_gap_of_its_host_stays(face: Face, web: TestWeb) -> None:
     web.add({"127.0.0.1": {"/": html("/a", "/b", "/c"), "/a": html(), "/b": html(), "/c": html()}})
-    run = post_run(face, web.url("/"), demoDelayMs=400)
+    run = post_run(face, web.url("/"), demoDelayMs=400, requestTimeoutMs=PATIENCE_MS)
     assert run["run_config"].items() >= {"demoDelayMs": 400, "minGapPerHostMs": 40}.items()
     face.crawl(run["id"])
     starts = sorted(hit.started for hit in web.hits())
@@ -669,8 +670,9 @@ def test_a_run_that_follows_no_redirect_and_has_limits(embedded: Face, web: Test
     web.add(
         {"127.0.0.1": {"/": html("/moved", "/found", "/0"), "/moved": moved("/9"), "/found": moved("/9", 302)} | pages}
     )
-    deep = post_run(embedded, web.url("/"), followRedirects=False, maxDepth=2, maxRetries=0)["id"]
-    few = post_run(embedded, web.url("/"), maxPages=3, maxRetries=0)["id"]
+    patient = {"maxRetries": 0, "requestTimeoutMs": PATIENCE_MS}
+    deep = post_run(embedded, web.url("/"), followRedirects=False, maxDepth=2, **patient)["id"]
+    few = post_run(embedded, web.url("/"), maxPages=3, **patient)["id"]
     embedded.crawl(deep)
     embedded.crawl(few)
     rows = embedded.client.get(f"/crawl-runs/{deep}/urls").json()["urls"]

@@ -213,10 +213,10 @@ async def test_who_never_reads_is_dropped_and_nobody_waits_for_him(tmp_path: Pat
     with live_server(settings_of(data=tmp_path), every_ms=1) as server:
         # Long messages and a small window: the buffers between are full within a second.
         crawl = server.crawl(*(f"http://a.test/{number}{'x' * 1900}" for number in range(20)))
-        deaf = never_reading(server.port, f"/api/v1/crawls/{crawl.id}/{path}")
         async with connect(server.ws(crawl.id)) as client:
-            await until(lambda: server.hub.clients == 2)
             reading = asyncio.create_task(messages(client))
+            await until(lambda: server.hub.clients == 1)
+            deaf = never_reading(server.port, f"/api/v1/crawls/{crawl.id}/{path}")
             await until(lambda: server.hub.meter.value(metrics.LIVE_DROPPED) == 1)
             await until(lambda: server.hub.clients == 1)
             assert not reading.done()
@@ -240,8 +240,10 @@ def never_reading(port: int, path: str) -> socket.socket:
 async def test_above_the_limit_clients_are_sent_away(sqlite: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "LIVE_CLIENTS_MAX", 1)
     crawl = sqlite.crawl()
-    async with connect(sqlite.ws(crawl.id)) as first, connect(sqlite.ws(crawl.id)) as second:
-        assert [list(message) for message in await messages(second)] == [["error"]]
+    async with connect(sqlite.ws(crawl.id)) as first:
+        await first.recv()  # a socket is accepted before its client has a place
+        async with connect(sqlite.ws(crawl.id)) as second:
+            assert [list(message) for message in await messages(second)] == [["error"]]
         assert second.close_code == live.TRY_LATER.code
         assert sqlite.get(f"/api/v1/crawls/{crawl.id}/events").status_code == 503
         assert json.loads(await first.recv())["total"] == 1
@@ -253,7 +255,7 @@ async def test_a_client_comes_back_and_goes_on(sqlite: LiveServer) -> None:
         async with connect(sqlite.ws(crawl.id)) as client:
             assert json.loads(await client.recv())["crawl"] == crawl.id
         await until(lambda: sqlite.hub.clients == 0)
-    assert sqlite.hub._tellers == {}
+    await until(lambda: sqlite.hub._tellers == {})
 
 
 async def test_what_a_client_says_is_passed_over(sqlite: LiveServer) -> None:

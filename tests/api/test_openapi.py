@@ -14,6 +14,7 @@ from schemathesis import GenerationMode, checks
 from nephila.api.app import create_app
 from nephila.frontier.tokens import Access
 from tests.api.served import KINDS, V1, Served, served
+from tests.patience import PATIENCE_SECONDS
 
 EXAMPLES = {"sqlite": 4, "postgres": 2}  # per operation and mode
 CHECKS = [
@@ -77,7 +78,8 @@ def _try(operation: Any, api: Served, mode: GenerationMode, secret: str, tried: 
     def run(case: Any) -> None:
         tried[operation.label] += 1
         case = fitted(case, api, mode)
-        case.call_and_validate(checks=CHECKS, headers={"Authorization": f"Bearer {secret}"})
+        headers = {"Authorization": f"Bearer {secret}"}
+        case.call_and_validate(checks=CHECKS, headers=headers, timeout=PATIENCE_SECONDS)
 
     with suppress(Unsatisfiable):  # where nothing may be said, nothing wrong can be said either
         run()

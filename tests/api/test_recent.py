@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nephila.api.recent import RecentAnswers
+from nephila.api.recent import RecentAnswer, RecentAnswers
 from nephila.clock import VirtualClock
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, until
 
 KEPT_MS = 1000.0
 
@@ -65,12 +65,21 @@ def test_a_failure_is_not_kept(clock: VirtualClock) -> None:
     assert recent.get(None, Numbers()) == 1
 
 
-def test_equal_questions_have_one_computation_at_a_time(clock: VirtualClock) -> None:
+def test_equal_questions_have_one_computation_at_a_time(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     recent: RecentAnswers[None, int] = RecentAnswers(clock, KEPT_MS)
+    claim, claimed = recent.claim, list[bool]()
+
+    def noted(key: None, **options: bool) -> tuple[RecentAnswer[int], bool]:
+        answer, first = claim(key, **options)
+        claimed.append(first)
+        return answer, first
+
+    monkeypatch.setattr(recent, "claim", noted)
     numbers = Numbers()
     numbers.hold.clear()
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(recent.get, None, numbers) for _ in range(8)]
+        until(lambda: len(claimed) == 8)  # one that asks after the end would rightly begin anew
         assert numbers.began.wait(PATIENCE_SECONDS)
         assert recent.get_at_once(None, numbers, -1) == -1  # nothing was known before
         clock.advance(2 * KEPT_MS)  # too old already, and still the only one

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from nephila.api.routes.new_crawls import WAIT_SECONDS_MAX
 from tests import postgres
 from tests.api.served import KINDS, V1
 from tests.command import Command, children_of
@@ -37,10 +38,11 @@ def test_it_crawls_and_drains(nephila: Command, web: TestWeb) -> None:
         httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as client,
     ):
         until(lambda: any(worker["alive"] for worker in client.get(f"{V1}/workers").json()["workers"]))
-        missing = client.post(f"{V1}/crawls", json={"url": f"{root}nowhere", "depth": 1, "settings": QUICK})
+        body = {"url": f"{root}nowhere", "depth": 1, "settings": QUICK}
+        missing = client.post(f"{V1}/crawls", params={"wait": WAIT_SECONDS_MAX}, json=body)
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
-        made = client.post(f"{V1}/crawls", params={"wait": 20}, json={"seeds": [root], "settings": QUICK}).json()
-        crawl = made["id"]
+        body = {"seeds": [root], "settings": QUICK}
+        crawl = client.post(f"{V1}/crawls", params={"wait": WAIT_SECONDS_MAX}, json=body).json()["id"]
         until(lambda: client.get(f"{V1}/crawls/{crawl}").json()["states"].get("visited", 0) > 20)
 
         assert client.put(f"{V1}/workers/local", json={"count": 2}).json()["local"] == 2

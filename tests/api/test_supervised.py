@@ -48,6 +48,13 @@ def _short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
+    with live_server(settings_of(data=tmp_path)) as made:
+        yield made
+
+
+@pytest.fixture
+def strict(tmp_path: Path) -> Iterator[LiveServer]:
+    """Not for tests that ask it while it keeps this deadline: a busy machine exceeds it."""
     with live_server(settings_of(data=tmp_path, request_head_seconds=0.1)) as made:
         yield made
 
@@ -100,6 +107,7 @@ async def test_who_tells_of_a_crawl(
         async with asyncio.timeout(PATIENCE_SECONDS):
             for _ in range(live.LIVE_QUEUE_MAX + 2):  # more than was queued before
                 assert json.loads(await client.recv())["status"] == "running"
+        await settled(lambda: name not in supervision.troubles())  # those messages may all be older than the fault
         assert await asked(server, "/readyz") == {"status": "ok"}
     await settled(lambda: name not in [part.name for part in supervision._all()])
 
@@ -137,7 +145,7 @@ async def test_who_watches_the_token_of_a_stream(
         await client.recv()
         breaking.broken = True
         await settled(lambda: "access of a stream" in supervision.troubles())
-        assert "part_broke part='access of a stream'" in said.getvalue()
+        await settled(lambda: "part_broke part='access of a stream'" in said.getvalue())  # a moment later
         breaking.broken = False
         revoke_token(server.store.tokens, token.id)
         server.services.gate.forget()
@@ -167,14 +175,14 @@ async def test_a_stream_that_breaks_says_so(
 
 @both
 async def test_who_ends_slow_connections(
-    server: LiveServer, monkeypatch: pytest.MonkeyPatch, fault: Exception, said: io.StringIO
+    strict: LiveServer, monkeypatch: pytest.MonkeyPatch, fault: Exception, said: io.StringIO
 ) -> None:
     breaking = Breaking(Connections.look, fault)
     monkeypatch.setattr(Connections, "look", breaking)
     breaking.broken = True
-    with socket.create_connection(("127.0.0.1", server.port)) as silent:
+    with socket.create_connection(("127.0.0.1", strict.port)) as silent:
         await settled(lambda: breaking.calls > 2)
-        assert "deadlines of connections" in (await asked(server, "/readyz"))["troubles"]
+        assert "deadlines of connections" in (await asked(strict, "/readyz"))["troubles"]
         assert "part_broke part='deadlines of connections'" in said.getvalue()
         breaking.broken = False
         silent.settimeout(PATIENCE_SECONDS)

@@ -23,12 +23,14 @@ from nephila.frontier.postgres import (
 from nephila.frontier.rulebook import Rulebook
 from nephila.frontier.sqlite import SqliteCatalog, SqliteDatabase, SqliteFrontier, SqliteUpkeep
 from nephila.frontier.store import Frontier
+from nephila.frontier.tables import Patience
 from nephila.frontier.tokens import Tokens
 from nephila.frontier.upkeep import Upkeep
 from nephila.search.index import SearchIndex
 from nephila.search.postgres_fts import PostgresIndex
 from nephila.search.sqlite_fts import SqliteIndex
 from tests import postgres
+from tests.patience import PATIENCE_SECONDS
 
 
 class Backend(Protocol):
@@ -60,7 +62,7 @@ class SqliteBackend:
         self._indexes: list[SqliteIndex | SqliteLedger] = []
 
     def database(self) -> SqliteDatabase:
-        database = SqliteDatabase(self.folder, self.clock)
+        database = SqliteDatabase(self.folder, self.clock, patience=Patience(PATIENCE_SECONDS))
         self._open.append(database)
         return database
 

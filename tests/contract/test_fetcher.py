@@ -162,10 +162,10 @@ async def test_a_reset_in_the_body_keeps_what_came(site: RawSite, fetcher: Fetch
 @pytest.mark.requirement("W-04", "W-05", "W-21", "K33")
 async def test_the_total_deadline_keeps_what_came(site: RawSite, fetcher: Fetcher) -> None:
     site.answers[b"/"] = drip
-    result = await get(fetcher, site.url(), total_timeout_ms=1000)
+    result = await get(fetcher, site.url(), total_timeout_ms=3000)  # a busy machine may take a second for the head
     assert (result.status, result.truncated, result.error) == (200, "time", Reason.NONE)
     assert 0 < len(result.body) < 1000
-    assert result.timing.total_ms >= 990
+    assert result.timing.total_ms >= 2990
 
 
 @pytest.mark.requirement("W-05")

@@ -76,9 +76,11 @@ def test_the_disk_of_the_database_is_full(tmp_path: Path) -> None:
         fleet = Fleet(place)
         try:
             (machine,) = fleet.start_all(1)
+            web.hold(after=60)  # the crawl is not over before the disk is full
             crawl = place.start(list(graph.seeds), graph.settings | POLITE)
-            until(lambda: len(web.hits()) > 60, "the crawl goes")
+            until(lambda: web.holding, "the crawl goes")
             fill(disk / "ballast")
+            web.go_on()
             (told, *_) = until(lambda: machine.events("stalled"), "the worker waits")
             assert "no space left" in told["reason"]
             web.settle()

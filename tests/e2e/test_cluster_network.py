@@ -89,6 +89,7 @@ def test_4_the_way_to_the_database_is_broken(name: str, fleet: Fleet, proxy: Pro
             pass_by(STEP_SECONDS)
         used = (far.cpu_seconds() - cpu) / (time.monotonic() - began)
         until(lambda: sent_by(near, web) > asked + 20, "the other goes on")
+        web.hold()  # the crawl is not over before it is back
         late = [
             hit for hit in web.hits() if hit.headers["user-agent"] == far.agent and hit.started > began + BLIND_SECONDS
         ]
@@ -96,6 +97,8 @@ def test_4_the_way_to_the_database_is_broken(name: str, fleet: Fleet, proxy: Pro
         assert not fleet.over(crawl.id), "the crawl was over before the trouble was"
         proxy.heal()
         healed = sent_by(far, web)
+        until(lambda: fleet.share(far), "it is back")
+        web.go_on()
         until(lambda: sent_by(far, web) > healed, "it works again")
         hits = web.hits()
         fleet.hurry(crawl)

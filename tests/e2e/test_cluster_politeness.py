@@ -21,6 +21,7 @@ pytestmark = pytest.mark.xdist_group("cluster")
 SEED = 42424
 HOUR = 3600
 QUIET_SECONDS = 2.0
+ANSWERS = 400  # more than a worker that leaves has time for; five times as many are not the whole crawl
 CLOCKS = Path(__file__).parent / "clocks"
 POLITE = {"polite.max_inflight": 1, "polite.adaptive": False}
 
@@ -62,11 +63,12 @@ def test_6_a_rolling_restart_of_everything_is_polite(fleet: Fleet) -> None:
         graph = generate(SEED, 2500, web.port, hosts=50)
         web.add(graph.sites)
         machines = fleet.start_all(4)
+        web.hold(after=ANSWERS)
         crawl = fleet.place.start(list(graph.seeds), graph.settings | POLITE | {"polite.floor_ms": delay})
         until(lambda: len(web.hits()) > 200, "the crawl goes")
         in_time = []
         for number, machine in enumerate(machines):
-            web.go_on()
+            web.hold(after=ANSWERS)
             in_time.append(fleet.retire(machine))
             web.hold()  # the crawl is not over before all are back
             fleet.start(f"renewed-{number}")
@@ -92,9 +94,11 @@ def test_8_cancel_and_pause_hold_on_all_workers(verb: str, fleet: Fleet, monkeyp
         graph = generate(SEED, 1200, web.port, hosts=12)
         web.add(graph.sites)
         fleet.start_all(4)
+        web.hold(after=600)  # the crawl is not over before the call
         crawl = fleet.place.start(list(graph.seeds), graph.settings | POLITE | {"polite.floor_ms": 30})
         until(lambda: len({hit.headers["user-agent"] for hit in web.hits()}) > 1, "several work")
         getattr(crawls, verb)(fleet.place.store().catalog, crawl.id)
+        web.go_on()
         web.settle()
         asked = len(web.hits())
         pass_by(QUIET_SECONDS)

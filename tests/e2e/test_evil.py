@@ -21,7 +21,7 @@ from nephila import wiring
 from nephila.clock import SystemClock
 from nephila.frontier.store import WorkerInfo
 from nephila.models import Reason
-from tests.e2e.harness import Place, Places, close, run_here
+from tests.e2e.harness import Place, Places, close, look_after, run_here
 from tests.patience import PATIENCE_MS, PATIENCE_SECONDS, until
 from tests.site.evil.addresses import NO_HOSTS, PRIVATE_HOSTS
 from tests.site.evil.process import EvilProcess
@@ -74,7 +74,7 @@ async def crawl(place: Place, ids: set[int]) -> set[str]:
             while not all(store.catalog.crawl(crawl_id).state.over for crawl_id in ids):
                 if running.done():
                     running.result()
-                duty.run_once()
+                look_after(duty)
                 await asyncio.sleep(0.01)
     finally:
         if not running.done():
@@ -95,7 +95,7 @@ def held() -> Counter[str]:
             name = re.sub(r"\[\d+\]", "", str(file.readlink()))
             found[name] += not re.search("^/proc|/crawl-", name)
     for task in Path("/proc/self/task").iterdir():
-        with suppress(FileNotFoundError):  # a thread that has just ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
             found["children"] += len((task / "children").read_text().split())
     return found
 

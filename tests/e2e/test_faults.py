@@ -25,7 +25,7 @@ from nephila.frontier.store import Batch, Flushed, WorkerInfo
 from nephila.models import OPEN, CrawlState, Refusal
 from tests.e2e.fleet import pass_by
 from tests.e2e.harness import Cluster, Place, Places, repeated_requests, run_here, visited
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, until
 from tests.site.fixtures import POISON_MARKER, html, site_poison
 from tests.site.graphs import generate
 from tests.site.server import TestWeb
@@ -364,7 +364,7 @@ def _crawl_on_a_full_disk(place: Place, disk: Path) -> None:
             assert len(web.hits()) <= asked + 1, "nothing but what was in flight is sent while results cannot be kept"
             ballast.unlink()
             cluster.run_crawl(crawl.id)
-            assert cluster.supervisor.stalled == ""
+            until(lambda: not cluster.supervisor.stalled, "the worker says that it went on")
         assert visited(place.states(crawl.id)) == 121
         assert repeated_requests(web.hits()) == 0
         assert place.store().catalog.check() == []

@@ -74,8 +74,8 @@ def test_reading_never_waits_for_a_frozen_writer_and_writing_says_who_it_is(
     crawling = nephila.start("resume", "1", "--quiet")
     until(lambda: web.holding)
     url = until(lambda: next((row.url for row in place.rows(1) if row.state == "visited"), ""))
-    web.go_on()
     with frozen(asked, lambda: children_of(crawling.pid)) as pid:
+        web.go_on()  # not before: the crawl might be over when the flush is asked to freeze
         for command in READS:
             code, _, err = nephila(*(word.format(url=url) for word in command))
             assert (code, err) == (0, ""), command

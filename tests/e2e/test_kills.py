@@ -77,10 +77,10 @@ def test_everything_is_killed_and_the_same_command_goes_on(places: Places, monke
                 command += ["--set", f"{name}={value}"]
         kills = 0
         while kills < 4:
+            web.hold(after=chance.randint(100, 400))
             process = subprocess.Popen(
                 command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
-            web.hold(after=chance.randint(100, 400))
             until(lambda process=process: web.holding or process.poll() is not None)  # type: ignore[misc]
             assert process.poll() is None, "it ended by itself"
             os.killpg(process.pid, signal.SIGKILL)

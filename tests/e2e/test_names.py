@@ -9,6 +9,7 @@ import pytest
 
 from nephila import wiring
 from nephila.clock import SystemClock
+from nephila.fetch import channels
 from nephila.fetch.fetcher import FetchResult
 from nephila.fetch.resolver import DnsAnswer, Resolver
 from nephila.frontier.store import Batch, Flushed, Frontier, HostClock, WorkerInfo
@@ -20,6 +21,7 @@ from nephila.settings import ProcessSettings
 from nephila.urls.identity import hostname_of
 from nephila.worker.metering import Metering
 from tests.e2e.harness import Place, Places, close, run_here
+from tests.patience import PATIENCE_SECONDS
 from tests.site.fixtures import html
 from tests.site.names import AAAA, A, NameServer
 from tests.site.server import TestWeb
@@ -35,7 +37,9 @@ CHAIN = 6  # pages one after the other: each brings new rows to hosts that were 
 
 
 @pytest.fixture
-def names() -> Iterator[NameServer]:
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
+    """The resolver waits for it: else names that a test holds back for too long would count as broken."""
+    monkeypatch.setattr(channels, "QUERY_SECONDS", PATIENCE_SECONDS)
     with NameServer() as server:
         server.add(ROOT, "127.0.0.1")
         for host, (address, cnames) in CHILDREN.items():

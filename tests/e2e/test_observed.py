@@ -125,9 +125,9 @@ def test_every_worker_process_serves_its_metrics_at_its_own_port(places: Places)
             cluster.run_crawl(crawl.id)
             ended = Counter(place.states(crawl.id).values())
             assert ended["visited"] > 2 and ended["not_found"] > 0
-            cluster.run_until(lambda: summed("crawl_urls_visited_total") == ended["visited"])  # just after the commit
-            shown = summed('crawl_urls_ended_total{state="not_found"}')
-            assert shown == ended["not_found"]
+            # Each worker counts just after its commit, and the last one may have nothing but errors.
+            cluster.run_until(lambda: summed("crawl_urls_visited_total") == ended["visited"])
+            cluster.run_until(lambda: summed('crawl_urls_ended_total{state="not_found"}') == ended["not_found"])
             assert summed("crawl_first_byte_duration_seconds_count") >= ended["visited"] + ended["not_found"]
             assert all(scraped(slot)["process_resident_memory_bytes"] > 0 for slot in range(2))
 

@@ -129,7 +129,7 @@ def test_a_cap_on_open_urls_and_a_depth_limit(evict: bool, places: Places) -> No
         store, made = place.store(), list[Capped]()
 
         def capped(frontier: Frontier) -> Frontier:
-            made.append(Capped(frontier, store, crawl.id))
+            made.append(Capped(frontier, place.open_store(), crawl.id))  # flushes have a thread of their own
             return cast(Frontier, made[0])
 
         over = run_here(place, crawl.id, wrap=capped)

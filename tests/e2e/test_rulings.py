@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from nephila import wiring
 from nephila.frontier.operators import BlockKind
 from nephila.frontier.rulebook import Rulebook
 from nephila.models import UrlState
@@ -23,7 +22,7 @@ def ruling(place: Place, decide: Callable[[Rulebook], object], answer: Page) -> 
     """A page whose request makes an operator act; it is answered when the worker has seen what was decided."""
 
     def handle(_: Request) -> Page:
-        store = wiring.open_store(place.settings())
+        store = place.open_store()
         try:
             decide(store.rulebook)
             (crawl,) = store.catalog.crawls()

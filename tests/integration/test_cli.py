@@ -140,11 +140,18 @@ def test_a_killed_worker_is_replaced(nephila: Command, web: TestWeb) -> None:
 def test_a_closed_pipe_ends_quietly(nephila: Command, web: TestWeb) -> None:
     nephila("crawl", tree(web), *FAST, "--max-pages", "400", "--quiet")
     for command in ("export", "status"):  # more than a pipe holds, and less
-        process = nephila.start(command)
-        assert process.stdout is not None and process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait(PATIENCE_SECONDS) == 128 + signal.SIGPIPE
+        reader, pipe = os.pipe()
+        os.close(reader)  # before the start: a command that is over has no pipe to break
+        process = subprocess.run(
+            [sys.executable, "-m", "nephila", command, *nephila.place],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=nephila.environment,
+            timeout=PATIENCE_SECONDS,
+        )
+        os.close(pipe)
+        assert (process.stderr, process.returncode) == ("", 128 + signal.SIGPIPE)
 
 
 def test_a_crawl_whose_reader_goes_away_is_paused(nephila: Command, web: TestWeb) -> None:

@@ -108,7 +108,8 @@ async def test_hosts_that_join_while_a_crawl_runs(pool: ParsePool) -> None:
     assert [pool._helpers[0]._learned(grown) for _ in range(2)] == [("d.example",), ()]
 
 
-async def test_pages_ahead(pool: ParsePool) -> None:
+async def test_pages_ahead(pool: ParsePool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse_pool, "PIPELINED_SECONDS", PATIENCE_SECONDS)  # however late the look comes
     assert pool.pages_ahead(HOST) == 0
     await pool.read(HOST, RULES, page(0))
     tasks = [asyncio.create_task(pool.read(HOST, RULES, page(n))) for n in (1, 2)]
@@ -230,6 +231,7 @@ async def test_pages_do_not_wait_for_ever_for_a_helper(pool: ParsePool, monkeypa
 
 async def test_helpers_that_end_at_once_are_shown_and_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parse_pool, "start_process", lambda _, fd, memory: subprocess.Popen(["true"], pass_fds=(fd,)))
+    monkeypatch.setattr(parse_pool, "REST_MS", PATIENCE_MS)  # it still rests when the test looks
     pool = ParsePool(1)
     answer = await pool.read(HOST, RULES, page(1))
     assert isinstance(answer, ParseFailure)

@@ -109,7 +109,8 @@ def test_the_victim_of_a_deadlock_is_repeated(url: str) -> None:
     both_locked, done = Barrier(2), []
 
     def work(first: int, second: int) -> None:
-        database, turns = PostgresDatabase(url), iter([True])
+        # Whoever waits for the other is idle in its transaction, which half a lease would end.
+        database, turns = PostgresDatabase(url, lease_ms=PATIENCE_MS), iter([True])
 
         def update(cursor: connection.Cursor) -> None:
             cursor.execute("UPDATE partitions SET load = load + 1 WHERE part = %s", (first,))

@@ -39,7 +39,8 @@ class NameServer:
     negative_ttl: int | None = None  # seconds for which resolvers may remember that a name does not exist
     late: set[str] = field(default_factory=set)  # from the first question for one of these on nothing is answered
     gate: threading.Event = field(default_factory=threading.Event)  # until this is set
-    asked: list[tuple[str, int]] = field(default_factory=list)  # noted before the answer is sent
+    asked: list[tuple[str, int]] = field(default_factory=list)  # noted before the answer is sent; each question once
+    numbers: set[tuple[bytes, str, int]] = field(default_factory=set)  # of questions: c-ares repeats one after 250 ms
 
     def __enter__(self) -> Self:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -81,7 +82,9 @@ class NameServer:
             labels.append(data[end + 1 : end + 1 + length].decode())
             end += length + 1
         name, kind = ".".join(labels), struct.unpack(">H", data[end + 1 : end + 3])[0]
-        self.asked.append((name, kind))
+        if (data[:2], name, kind) not in self.numbers:
+            self.numbers.add((data[:2], name, kind))
+            self.asked.append((name, kind))
         if name in self.late:
             self.gate.wait()
         records = self.zone.get((name, kind), [])

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.patience import PATIENCE_MS
 from tests.site.server import DEFAULT_HOST, Page, Site, Sites
 
 OTHER_HOST = "127.0.0.9"
@@ -68,6 +69,9 @@ def listed_web(port: int) -> ListedWeb:
     site |= {url.removeprefix(base): plain(url) for url in listed}
     states = {base + path: "visited" for path in files} | {f"{base}/missing.xml": "not_found"}
     settings = {"fetch.allow_private": True, "polite.floor_ms": 0, "polite.adaptive": False, "polite.max_inflight": 8}
+    # Requests are counted: one that a busy machine answers late is not sent again.
+    timeouts = ("robots.timeout_ms", "fetch.total_timeout_ms", "fetch.first_byte_timeout_ms")
+    settings |= dict.fromkeys(timeouts, PATIENCE_MS)
     sites: dict[str, Site] = {DEFAULT_HOST: site, OTHER_HOST: {"/foreign.xml": urlset([f"{other}/"])}}
     return ListedWeb(sites, f"{base}/", settings, states, listed, {f"{base}/", f"{base}/linked"})
 

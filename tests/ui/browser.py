@@ -20,6 +20,8 @@ ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftsh
 EXPECTED = ("Failed to load resource", "WebSocket connection to", "GPU stall due to ReadPixels")
 # A slow network and a slow machine, to find tests that look before an answer is there: TEST_UI_LATENCY_MS=400.
 LATENCY_MS = int(os.environ.get("TEST_UI_LATENCY_MS", "0"))
+# A moment by the page's own clock, then two pictures: what the page had begun before is done, however late it came.
+MOMENT = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 400))"
 UI = Path(__file__).parents[2] / "src" / "nephila" / "ui" / "index.html"
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -48,7 +50,7 @@ def what_is_missing() -> str | None:
 @contextmanager
 def running_browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=ARGUMENTS, timeout=PATIENCE_MS)
         try:
             yield browser
         finally:

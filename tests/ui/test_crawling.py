@@ -120,12 +120,14 @@ def test_delay_and_limits_change_while_it_runs(nephila: Command, web: TestWeb, v
 
 def test_new_visits_wait_while_somebody_reads(nephila: Command, web: TestWeb, visit: Open) -> None:
     with served(nephila) as (_, url, client):
+        web.hold(after=5)  # robots.txt and four pages; the others come when somebody reads
         crawl = paced(client, web, 200)
         tab = visit(url, f"/crawls/{crawl}")
         table = tab.locator("section", has=tab.get_by_role("heading", name="Latest visits")).locator("table")
         expect(table.locator("tbody tr").nth(2)).to_be_visible()
         table.locator("tbody tr").first.hover()
         first = table.locator("tbody tr").first.inner_text()
+        web.go_on()
         news = tab.get_by_role("button", name=re.compile(r"\d+ new"))
         expect(news).to_be_visible()
         url_text = first.split("http", 1)[1].split()[0]

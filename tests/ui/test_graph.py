@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.command import Command
 from tests.patience import until
 from tests.site.server import DEFAULT_HOST, Page, TestWeb
+from tests.ui.browser import MOMENT
 from tests.ui.conftest import Open
 from tests.ui.place import V1, Place, served, start
 
@@ -29,7 +30,7 @@ def node_of(client: httpx.Client, place: Place, text: str) -> int:
 def at_rest(tab: Tab, node: int, before: dict[str, float]) -> dict[str, float] | None:
     """Where the node is, once it has left its place and goes no further."""
     first: dict[str, float] = tab.evaluate(AT, node)
-    tab.wait_for_timeout(300)
+    tab.evaluate(MOMENT)
     return first if first != before and first == tab.evaluate(AT, node) else None
 
 
@@ -58,7 +59,7 @@ def test_a_node_is_found_and_its_neighbourhood_shown(visit: Open, finished: Plac
     drawn(tab, 48)
     tab.keyboard.press("/")
     tab.keyboard.type("/blog/7")
-    expect(tab.get_by_role("listbox", name="Nodes").get_by_role("option").first).to_be_visible()
+    expect(tab.get_by_role("listbox", name="Nodes").get_by_role("option").first).to_contain_text("/blog/7")
     tab.keyboard.press("Enter")
     node = node_of(client, finished, "/blog/7")
     expect(tab).to_have_url(re.compile(f"node={node}"))
@@ -90,12 +91,14 @@ def test_it_grows_without_jumping(nephila: Command, web: TestWeb, visit: Open) -
     pages = {f"/{number}": Page(level(number) if number < 40 else b"") for number in range(300)}
     web.add({DEFAULT_HOST: {"/": Page(level(0)), "/robots.txt": Page(status=404), **pages}})
     with served(nephila) as (_, url, client):
+        web.hold(after=2)  # robots.txt and the first page: all others are found when the picture is there
         crawl = start(client, [web.url("/")], **{"polite.floor_ms": 150})
         tab = visit(url, f"/crawls/{crawl}/graph?every=1")
         drawn(tab, 8)
         known = client.get(f"{V1}/crawls/{crawl}/graph").json()["nodes"][:8]
         before = [tab.evaluate(AT, node["id"]) for node in known]
         order = tab.evaluate("window.nephilaGraph.order")
+        web.go_on()
         until(lambda: tab.evaluate(f"window.nephilaGraph.order > {order} + 20"))
         after = [tab.evaluate(AT, node["id"]) for node in known]
         for old, new in zip(before, after, strict=True):

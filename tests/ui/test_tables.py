@@ -117,6 +117,7 @@ def test_a_heading_sorts_all_hosts_and_one_that_cannot_says_why(visit: Open, fin
     tab = visit(finished.url, "/hosts")
     expect(tab.get_by_text("2 hosts", exact=True)).to_be_visible()
     tab.get_by_role("button", name="Requests").click()
+    expect(tab.get_by_role("columnheader", name="Requests")).to_have_attribute("aria-sort", "descending")
     expect(tab.locator("tbody tr").first).not_to_contain_text(OTHER_HOST)
     tab.get_by_role("button", name="Requests").click()
     expect(tab.locator("tbody tr").first).to_contain_text(OTHER_HOST)

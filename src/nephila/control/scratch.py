@@ -14,6 +14,12 @@ LOCK = "lock"
 class Scratch:
     def __init__(self) -> None:
         _remove_left()
+        self._make()
+        while not os.fstat(self._fd).st_nlink:  # another process came before the lock, and took the folder for left
+            os.close(self._fd)
+            self._make()
+
+    def _make(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._fd = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX)

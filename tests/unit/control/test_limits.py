@@ -6,12 +6,13 @@ from typing import Any, cast
 
 import pytest
 
+from nephila import wiring
 from nephila.control import crawls
 from nephila.frontier.catalog import Catalog
 from nephila.frontier.store import Batch, Crawl, Flushed, Frontier
 from nephila.models import CrawlState
 from nephila.profiles import LimitSettings
-from tests.e2e.harness import Place, run_here
+from tests.e2e.harness import Place, close, run_here
 from tests.site.fixtures import html
 from tests.site.server import TestWeb
 from tests.unit.control.filled import Filled
@@ -21,7 +22,10 @@ ROBOTS = {"robots.mode": "ignore"}
 
 
 class Changing:
-    """A store whose crawl gets another limit just before the first page is committed: the worker has begun by then."""
+    """A store whose crawl gets another limit just before the first page is committed: the worker has begun by then.
+
+    In the flush thread, so the catalog must be of no other thread.
+    """
 
     def __init__(self, store: Frontier, catalog: Catalog, crawl: Crawl, limits: dict[str, int | None]) -> None:
         self._store, self._catalog, self._crawl, self._limits = store, catalog, crawl, limits
@@ -69,8 +73,9 @@ def test_a_running_worker_follows(
 ) -> None:
     place = Place(tmp_path)
     crawl = place.start([web.url("/")], ROBOTS | {f"limits.{name}": value for name, value in before.items()})
-    catalog = place.store().catalog
-    over = run_here(place, crawl.id, wrap=lambda store: cast(Frontier, Changing(store, catalog, crawl, after)))
+    catalog, own = place.store().catalog, wiring.open_store(place.settings()).catalog
+    over = run_here(place, crawl.id, wrap=lambda store: cast(Frontier, Changing(store, own, crawl, after)))
+    close(own)
     assert (over.state, over.limited_by) == (CrawlState.COMPLETED, limited_by)
     assert catalog.tallies(crawl.id)["visited"] == visited
     assert catalog.check() == []

@@ -68,6 +68,7 @@ def test_a_worker_that_found_the_store_damaged_ends_the_run() -> None:
     made = Supervisor([sys.executable, "-c", report], {}, 1, suspect=lambda url_id: None)
     made.start()
     assert made.wait(PATIENCE_SECONDS)
+    until(lambda: made.processes[0].damaged)
     with pytest.raises(StoreDamaged, match=r"nephila\.db is damaged"):
         made.poll()
     made.close()

@@ -129,9 +129,13 @@ def test_pipelined_and_split_requests_are_answered_in_order(web: TestWeb) -> Non
 
 
 def test_requests_of_several_clients_overlap(web: TestWeb) -> None:
-    web.add({"127.0.0.1": {"/": Page(delay_ms=150)}})
+    web.add({"127.0.0.1": {"/": Page()}})
+    web.hold()  # nobody is answered before the last has asked, however late that is
     with ThreadPoolExecutor(8) as clients:
-        list(clients.map(ask, [web.url()] * 8))
+        asked = [clients.submit(ask, web.url()) for _ in range(8)]
+        until(lambda: len(web.hits()) == 8)
+        web.go_on()
+        assert [answer.result()[0] for answer in asked] == [200] * 8
     hits = web.hits()
     assert max(hit.started for hit in hits) < min(hit.ended for hit in hits)
 

@@ -1,5 +1,5 @@
 /** One tab stop per table: Tab goes to the row where one was last, arrows go on from there. */
-import { type KeyboardEvent, type RefObject, useCallback, useEffect, useRef } from "react";
+import { type KeyboardEvent, type RefObject, useCallback, useLayoutEffect, useRef } from "react";
 
 const CONTROLS = "a[href], button, summary, input, select, textarea";
 const TYPED = /^(INPUT|SELECT|TEXTAREA)$/;
@@ -86,7 +86,8 @@ function label(table: HTMLTableElement): void {
 /** `onMove`: the keyboard went to another stop. */
 export function useOneStop(table: RefObject<HTMLTableElement | null>, onMove?: (stop: HTMLElement) => void) {
   const last = useRef<HTMLElement | null>(null);
-  useEffect(() => {
+  // With the rows, not after them: until then Tab would stop at each.
+  useLayoutEffect(() => {
     const shown = table.current;
     if (!shown) return;
     const look = () => {
