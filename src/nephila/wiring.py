@@ -32,6 +32,8 @@ from nephila.frontier.store import Frontier, WorkerInfo
 from nephila.frontier.tables import Patience
 from nephila.frontier.tokens import Tokens
 from nephila.frontier.upkeep import Upkeep
+from nephila.links.index import LinkIndex
+from nephila.links.sqlite_links import SqliteLinks
 from nephila.machine import files_for_connections, raise_file_limit
 from nephila.search.index import SearchIndex
 from nephila.search.sqlite_fts import SqliteIndex
@@ -67,6 +69,7 @@ class Store:
     rulebook: Rulebook
     tokens: Tokens
     index: SearchIndex
+    links: LinkIndex
     ledger: Ledger
     archive: Archive
     patience: Patience = field(default_factory=Patience)
@@ -77,15 +80,18 @@ def open_store(settings: ProcessSettings, *, create: bool = False, patience: Pat
     if settings.store is not None:
         from nephila.derived.postgres_ledger import PostgresLedger
         from nephila.frontier.postgres import PostgresCatalog, PostgresUpkeep
+        from nephila.links.postgres_links import PostgresLinks
         from nephila.search.postgres_fts import PostgresIndex
 
         shared = _shared_database(settings)
         stored = PostgresCatalog(shared), PostgresUpkeep(shared), Rulebook(shared), Tokens(shared)
-        return Store(*stored, PostgresIndex(shared), PostgresLedger(shared), open_archive(settings))
+        derived = PostgresIndex(shared), PostgresLinks(shared), PostgresLedger(shared)
+        return Store(*stored, *derived, open_archive(settings))
     patience = patience or Patience()
     database = SqliteDatabase(settings.data, create=create, patience=patience)
     own = SqliteCatalog(database), SqliteUpkeep(database), Rulebook(database), Tokens(database)
-    return Store(*own, SqliteIndex(settings.data), SqliteLedger(settings.data), open_archive(settings), patience)
+    beside = SqliteIndex(settings.data), SqliteLinks(settings.data), SqliteLedger(settings.data)
+    return Store(*own, *beside, open_archive(settings), patience)
 
 
 def open_archive(settings: ProcessSettings) -> Archive:
@@ -259,15 +265,17 @@ def run_worker(settings: ProcessSettings, blackbox: Path | None) -> None:
     os._exit(code)  # at once: taking the interpreter apart takes a second
 
 
-def new_follower(store: Store, clock: Clock) -> "Follower":
-    """A follower with all derivations. Its helper process starts when it is first needed."""
+def new_follower(store: Store, clock: Clock, only: str | None = None) -> "Follower":
+    """A follower with all derivations, or only the one of this name. Its helper process starts when it is first
+    needed."""
     # Here, because a worker does not need them.
     from nephila.control.derivation import derivations_of
     from nephila.control.deriving import DerivingProcess
     from nephila.control.follower import Follower
 
+    derivations = [each for each in derivations_of(store) if only in (None, each.what.name)]
     deriver = DerivingProcess(store.archive)
-    return Follower(store.catalog, derivations_of(store.index), store.archive, store.ledger, deriver, clock)
+    return Follower(store.catalog, derivations, store.archive, store.ledger, deriver, clock)
 
 
 def run_follower(settings: ProcessSettings) -> None:

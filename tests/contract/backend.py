@@ -26,6 +26,9 @@ from nephila.frontier.store import Frontier
 from nephila.frontier.tables import Patience
 from nephila.frontier.tokens import Tokens
 from nephila.frontier.upkeep import Upkeep
+from nephila.links.index import LinkIndex
+from nephila.links.postgres_links import PostgresLinks
+from nephila.links.sqlite_links import SqliteLinks
 from nephila.search.index import SearchIndex
 from nephila.search.postgres_fts import PostgresIndex
 from nephila.search.sqlite_fts import SqliteIndex
@@ -44,6 +47,7 @@ class Backend(Protocol):
     def tokens(self) -> Tokens: ...
     def frontier(self) -> Frontier: ...
     def index(self) -> SearchIndex: ...
+    def links(self) -> LinkIndex: ...
     def ledger(self) -> Ledger: ...
     def kill(self, frontier: Frontier) -> None:
         """Make a session look as if its process had died; its connection lives on, so it can still try to write."""
@@ -59,7 +63,7 @@ class SqliteBackend:
         self.folder = folder
         self.clock = VirtualClock()
         self._open: list[SqliteDatabase] = []
-        self._indexes: list[SqliteIndex | SqliteLedger] = []
+        self._indexes: list[SqliteIndex | SqliteLinks | SqliteLedger] = []
 
     def database(self) -> SqliteDatabase:
         database = SqliteDatabase(self.folder, self.clock, patience=Patience(PATIENCE_SECONDS))
@@ -85,6 +89,11 @@ class SqliteBackend:
         index = SqliteIndex(self.folder)
         self._indexes.append(index)
         return index
+
+    def links(self) -> SqliteLinks:
+        links = SqliteLinks(self.folder)
+        self._indexes.append(links)
+        return links
 
     def ledger(self) -> SqliteLedger:
         ledger = SqliteLedger(self.folder)
@@ -150,6 +159,9 @@ class PostgresBackend:
 
     def index(self) -> PostgresIndex:
         return PostgresIndex(self.database())
+
+    def links(self) -> PostgresLinks:
+        return PostgresLinks(self.database())
 
     def ledger(self) -> PostgresLedger:
         return PostgresLedger(self.database())

@@ -8,6 +8,7 @@ import pytest
 from nephila.derived.ledger import Ledger
 from nephila.frontier.catalog import Catalog
 from nephila.frontier.upkeep import Upkeep
+from nephila.links.index import LinkIndex
 from nephila.search.index import SearchIndex
 from tests.contract.backend import BACKENDS, Backend
 
@@ -32,6 +33,11 @@ def upkeep(backend: Backend) -> Upkeep:
 @pytest.fixture
 def index(backend: Backend) -> SearchIndex:
     return backend.index()
+
+
+@pytest.fixture
+def links(backend: Backend) -> LinkIndex:
+    return backend.links()
 
 
 @pytest.fixture

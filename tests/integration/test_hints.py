@@ -24,8 +24,11 @@ PROVOKED = {
     ("api/serving.py", "token create"),
     ("cli/options.py", "status"),
     ("cli/running.py", "resume"),
+    ("cli/catching_up.py", "verify"),
+    ("cli/links.py", "explain"),
+    ("cli/links.py", "links"),
+    ("cli/report.py", "report broken"),
     ("cli/search.py", "search"),
-    ("cli/search.py", "verify"),
     ("cli/show.py", "explain"),
     ("cli/summary.py", "explain"),
     ("cli/summary.py", "export"),
@@ -61,6 +64,7 @@ UNPROVOKED = {
 
 HINT = re.compile(r"(?:^next: |^ {6}|with: )(nephila .*)$|`(nephila [^\n]*?)`(?= |,|$)", re.M)
 ODD_PATH = "/it's?q=a&c=$HOME"
+ODD_URL = f"http://a.test{ODD_PATH}"
 
 
 def hints(text: str) -> list[str]:
@@ -226,25 +230,47 @@ def interrupt(_: Follower) -> int:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(
-    ("step", "advised"), [(interrupt, "search"), (lambda follower: setattr(follower, "skipped", 3) or 0, "verify")]
+SEARCH, LINKS, BROKEN = (
+    ("search", "it's", '"here & there"', "--host", "a.test"),
+    ("links", ODD_URL),
+    ("report", "broken"),
 )
-def test_of_a_search(
+
+
+@pytest.mark.parametrize(
+    ("asked", "step", "advised", "code", "answer"),
+    [
+        (SEARCH, interrupt, "search", 1, "no page has"),
+        (SEARCH, lambda follower: setattr(follower, "skipped", 3) or 0, "verify", 0, "holds"),
+        (LINKS, interrupt, "links", 1, f"no page links to {ODD_URL}"),
+        (BROKEN, interrupt, "report broken", 0, "0 broken URLs"),
+    ],
+)
+def test_of_what_catches_up_first(
     shell: Shell,
     web: TestWeb,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
+    asked: tuple[str, ...],
     step: Callable[[Follower], int],
     advised: str,
+    code: int,
+    answer: str,
 ) -> None:
     """In this process, where the moment can be chosen."""
     crawled(shell, web)
     monkeypatch.setattr(Follower, "step", step)
     for name, value in shell.nephila.environment.items():
         monkeypatch.setenv(name, value)
-    run(["search", "it's", '"here & there"', "--host", "a.test", *shell.nephila.place])
+    run([*asked, *shell.nephila.place])
     (line,) = hints(capfd.readouterr().err)
-    code, said = shell.run(line)
+    ended, said = shell.run(line)
     assert line.startswith(f"nephila {advised}")
-    assert code == (0 if advised == "verify" else 1), said
-    assert "holds" in said if advised == "verify" else "no page has" in said
+    assert (ended, answer in said) == (code, True), said
+
+
+def test_of_links_of_a_page_that_is_not_there(shell: Shell, web: TestWeb) -> None:
+    crawled(shell, web)
+    (line,) = hints(shell.said("links", web.url("/unknown"), "--out", archive=True))
+    code, said = shell.run(line)
+    assert (line.split()[1], code) == ("explain", 0), said

@@ -19,6 +19,7 @@ from nephila.frontier.records import UrlFilter, UrlPage
 from nephila.frontier.rulebook import Rulebook
 from nephila.frontier.tokens import Tokens
 from nephila.frontier.upkeep import Upkeep
+from nephila.links.index import LinkIndex
 from nephila.search.index import SearchIndex
 from nephila.settings import ProcessSettings
 
@@ -46,6 +47,8 @@ class OpenStore(Protocol):
     def tokens(self) -> Tokens: ...
     @property
     def index(self) -> SearchIndex: ...
+    @property
+    def links(self) -> LinkIndex: ...
     @property
     def ledger(self) -> Ledger: ...
     @property

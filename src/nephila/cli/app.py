@@ -16,13 +16,13 @@ from nephila import __version__
 from nephila.cli.output import EXIT_BUSY, EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 from nephila.errors import NephilaError, StoreBusy, UsageError
 
-TOKEN = "token"  # has verbs of its own
+GROUPS = frozenset(("report", "token"))  # have verbs of their own
 # A verb is the function of its name in the module of its name.
 PANELS: dict[str, tuple[str, ...]] = {
     "Crawling": ("crawl", "resume", "pause", "cancel", "label", "status"),
-    "Looking at a crawl": ("urls", "refused", "explain", "robots", "sitemaps", "show", "search"),
+    "Looking at a crawl": ("urls", "links", "report", "refused", "explain", "robots", "sitemaps", "show", "search"),
     "Data": ("export", "compare", "delete", "verify", "backup", "settings"),
-    "Service": ("serve", "worker", "migrate", "openapi", "manual", TOKEN),
+    "Service": ("serve", "worker", "migrate", "openapi", "manual", "token"),
 }
 VERBS = tuple(chain(*PANELS.values()))
 
@@ -42,7 +42,7 @@ def command_line(verbs: Collection[str] = VERBS) -> typer.Typer:
     for panel, names in PANELS.items():
         for name in filter(verbs.__contains__, names):
             module = import_module(f"nephila.cli.{name}")
-            if name == TOKEN:
+            if name in GROUPS:
                 app.add_typer(module.app, name=name, rich_help_panel=panel)
             else:
                 app.command(rich_help_panel=panel)(getattr(module, name))

@@ -31,7 +31,7 @@ def page(command: Any) -> Iterator[str]:
     yield from (".SH NAME", f"nephila \\- {text_of(command.help)}")
     yield from (".SH SYNOPSIS", ".B nephila", ".I VERB", "[OPTIONS] [ARGUMENTS]", ".SH VERBS")
     for name, verb in command.commands.items():
-        inner = getattr(verb, "commands", None) or {"": verb}  # `token` has verbs of its own
+        inner = getattr(verb, "commands", None) or {"": verb}  # a group has verbs of its own
         for own, each in inner.items():
             yield from section(f"{name} {own}".strip(), each)
     yield ".SH EXIT STATUS"

@@ -70,3 +70,8 @@ def _widths(
 def _record(row: Mapping[str, str]) -> Iterator[str]:
     names = max(map(len, row))
     return (f"{heading:<{names}}  {cell}" for heading, cell in row.items())
+
+
+def harmless(text: str) -> str:
+    """Text of a stranger without control characters: none may command the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,9 +1,6 @@
 """`nephila search`: full-text search over what was crawled."""
 
-import sys
-from contextlib import closing
 from dataclasses import asdict
-from time import sleep
 from typing import Annotated
 
 import typer
@@ -11,25 +8,20 @@ from rich.console import Console
 from rich.text import Text
 
 from nephila.cli import words
+from nephila.cli.catching_up import catch_up
 from nephila.cli.hints import command
 from nephila.cli.options import ARCHIVE, DATA, FILTER_PANEL, JsonOption, open_store, with_settings
-from nephila.cli.output import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, print_json
-from nephila.clock import SystemClock
+from nephila.cli.output import EXIT_DONE, EXIT_FAILED, harmless, print_json
 from nephila.control import search as searching
-from nephila.control.derivation import DerivationProgress
+from nephila.control.derivers import SEARCH
 from nephila.control.export import iso_time
-from nephila.control.follower import Follower
 from nephila.control.operators import host_key
 from nephila.control.search import Result, Results
 from nephila.search.index import HITS_MAX
 from nephila.search.query import parse_query
 from nephila.search.snippet import Part
 from nephila.settings import ProcessSettings
-from nephila.wiring import new_follower
 
-TURN_SECONDS = 0.1  # between two looks while another process indexes
-TURN_SECONDS_MAX = 15.0  # then what is indexed is searched
-SKIPPED_SHOWN = 10
 MATCH_STYLE = "bold yellow"
 
 
@@ -60,71 +52,15 @@ def search(
     key = host_key(host) if host else None
     opened = open_store(settings)
     if not no_update:
-        follower = new_follower(opened, SystemClock())
         narrowed = {name: value for name, value in (("crawl", crawl), ("host", host)) if value}
-        update(follower, settings, command(settings, "search", *query, no_update=True, limit=str(limit), **narrowed))
+        without = command(settings, "search", *query, no_update=True, limit=str(limit), **narrowed)
+        catch_up(opened, SEARCH, settings, without)
     found = searching.search(opened.catalog, opened.index, wanted, crawl=crawl, host=key, limit=limit)
     if json:
         print_json(as_json(found))
     else:
         show(found, Console(soft_wrap=True, highlight=False, markup=False))
     raise typer.Exit(EXIT_DONE if found.results else EXIT_FAILED)
-
-
-def update(follower: Follower, settings: ProcessSettings, without: str) -> None:
-    """Index until all pages within reach are indexed, by us or by another process. Ctrl-C ends it without loss.
-
-    `without` is the command that searches and does not index.
-    """
-    console, (progress,) = Console(stderr=True), follower.progress()
-    try:
-        with closing(follower), console.status("looking at the archive") as status:
-            waited = 0.0  # for another process, which indexes nothing meanwhile
-            while (done := follower.step()) != 0:
-                before, (progress,) = progress, follower.progress()
-                if done is None and not progress.pending_bytes:
-                    break
-                status.update(progress_line(progress))
-                waited = waited + TURN_SECONDS if done is None and progress == before else 0.0
-                if waited > TURN_SECONDS_MAX:
-                    print(
-                        f"nephila: another process indexes and does not get on: {progress_line(progress)}",
-                        file=sys.stderr,
-                    )
-                    break
-                if done is None:
-                    sleep(TURN_SECONDS)
-    except KeyboardInterrupt:
-        # The last known progress: a store whose answer was cut off is not asked again.
-        print(f"nephila: stopped: {progress_line(progress)}; `{without}` searches these", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    if unreachable := len(follower.unreachable):
-        print(
-            f"nephila: {words.count(unreachable)} archive file(s) are not in {follower.archive.location}: "
-            "their pages may be missing; say --archive DIR if they lie elsewhere",
-            file=sys.stderr,
-        )
-    if follower.skipped:
-        print_skipped(follower)
-        print(
-            f"nephila: {words.count(follower.skipped)} archived page(s) could not be read: "
-            f"`{command(settings, 'verify')}` says more",
-            file=sys.stderr,
-        )
-
-
-def print_skipped(follower: Follower) -> None:
-    """Name pages that ended the process that derives them: they are searched for in vain."""
-    for each in follower.derivations:
-        for record in follower.ledger.skipped(each.what, SKIPPED_SHOWN):
-            row = follower.catalog.url_by_id(record.url_id) if record.tries else None
-            if row is not None:
-                print(f"nephila: skipped {harmless(row.url)}: {record.why}", file=sys.stderr)
-
-
-def progress_line(progress: DerivationProgress) -> str:
-    left = f", {words.size(progress.pending_bytes)} of the archive to go" if progress.pending_bytes else ""
-    return f"{words.count(progress.pages)} pages are indexed{left}"
 
 
 def show(found: Results, console: Console) -> None:
@@ -139,11 +75,6 @@ def show(found: Results, console: Console) -> None:
 def highlighted(parts: list[Part]) -> Text:
     pieces = ((harmless(part.text), MATCH_STYLE if part.match else "") for part in parts)
     return Text.assemble(*pieces)
-
-
-def harmless(text: str) -> str:
-    """Text of a stranger without control characters: none may command the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def total_line(found: Results) -> str:

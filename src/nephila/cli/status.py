@@ -135,7 +135,7 @@ def print_workers(workers: Sequence[WorkerRow]) -> None:
 def derivations(store: Store) -> list[DerivationProgress]:
     """How far each derivation is; none where it cannot be read now."""
     try:
-        return progress_of(store.catalog, store.ledger, derivations_of(store.index))
+        return progress_of(store.catalog, store.ledger, derivations_of(store))
     except StoreUnavailable:
         return []
 

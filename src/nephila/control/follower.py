@@ -97,7 +97,7 @@ class Follower:
             ours: list[Derivation] = []
             for each in self.derivations:
                 try:
-                    ours += [each] if turns.enter_context(each.turn()) else []
+                    ours += [each] if turns.enter_context(each.pages.turn()) else []
                 except NephilaError as error:
                     trouble = error
             done = (self._forget(ours) or self._follow(ours, pages_max)) if ours else None
@@ -119,12 +119,12 @@ class Follower:
         for each in self.derivations:
             if not self._stale(each):
                 continue  # and nothing is made where there is nothing
-            with each.turn() as ours:
+            with each.pages.turn() as ours:
                 while ours and self._forget([each]):
                     pass
 
     def _stale(self, derivation: Derivation) -> set[tuple[int, str]]:
-        return derivation.crawls().items() - self.catalog.crawl_uuids().items()
+        return derivation.pages.crawls().items() - self.catalog.crawl_uuids().items()
 
     def _forget(self, ours: Iterable[Derivation]) -> int:
         """Forget pages of a crawl that was deleted, or whose number another crawl has in a newer store; how many."""
@@ -133,7 +133,7 @@ class Follower:
             return 0
         for each in ours:
             for crawl, _ in self._stale(each):
-                if forgotten := each.forget_crawl(crawl, FORGET_PAGES):
+                if forgotten := each.pages.forget_crawl(crawl, FORGET_PAGES):
                     return forgotten  # and the next step goes on with it
         self._stale_tick = now + STALE_MS
         return 0
@@ -146,7 +146,7 @@ class Follower:
         So those that keep up read together, and one that is far behind takes its turn among them, no more.
         """
         sizes = self.catalog.archive_sizes()
-        marks = {each.what.name: each.marks() for each in ours}
+        marks = {each.what.name: each.pages.marks() for each in ours}
         self._forget_files(ours, marks, {file for file, _ in sizes})
         self._next += 1
         for number in range(len(ours)):
@@ -163,7 +163,7 @@ class Follower:
     def _forget_files(self, ours: Iterable[Derivation], marks: dict[str, dict[str, int]], there: set[str]) -> None:
         for each in ours:
             if gone := sorted(marks[each.what.name].keys() - there):
-                each.forget_files(gone)
+                each.pages.forget_files(gone)
                 self.ledger.forget_files(gone)
 
     def _in_turn(self, name: str, files: list[tuple[str, int]]) -> Iterable[tuple[str, int]]:
@@ -196,7 +196,8 @@ class Follower:
             skipped = [record for record in stretch.skipped.get(each.what.name, []) if record.offset < end]
             if skipped:
                 self.ledger.note(each.what, skipped)
-            if each.add(file, start, end, stretch.values.get(each.what.name, []), uuids):
+            pages = [each.page(row, value) for row, value in stretch.values.get(each.what.name, [])]
+            if each.pages.add(file, start, end, pages, uuids):
                 moved = True
                 self._settle(each.what, stretch, skipped, end)
         # Nothing moved: another process was there, we had lost our turn.
@@ -248,7 +249,8 @@ class Follower:
             settings = self.catalog.crawl(crawl).settings
         except UsageError:  # deleted just now
             return None
-        return CrawlRules(settings.fetch.body_bytes_max, settings.robots.mode is RobotsMode.OBEY)
+        obeys = settings.robots.mode is RobotsMode.OBEY
+        return CrawlRules(crawl, settings.fetch.body_bytes_max, obeys, settings.norm)
 
     def _tried_enough(self, stretch: _FollowedStretch, name: str, row: ArchivedPage) -> bool:
         record = stretch.failed[name].get(row.offset)

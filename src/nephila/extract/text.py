@@ -6,7 +6,7 @@ tests/unit/extract/test_text.py compares both.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from nephila.extract.elements import OpenElements, Surroundings
 from nephila.extract.encoding import charset_of, decode_html
@@ -35,7 +35,7 @@ _PLAIN_NAMES = (
     " figure footer form h1 h2 h3 h4 h5 h6 head header hr html img input legend li link main meta nav ol option p"
     " picture pre section select source summary table tbody td tfoot th thead tr ul video"
 )
-_PLAIN = dict.fromkeys(_INLINE, "") | dict.fromkeys(_PLAIN_NAMES.split(), "\n")
+PLAIN = dict.fromkeys(_INLINE, "") | dict.fromkeys(_PLAIN_NAMES.split(), "\n")
 # Here a quote that never ends is none, and a tag that never ends goes to the end of the page.
 _ATTRIBUTES = attributes(rf"\"[^\"]*+\"|'[^']*+'|[^{SPACE}>]*+")
 _MARKUP = re.compile(rf"<(?:(/?)([a-zA-Z][^{SPACE}/>]*+)({_ATTRIBUTES})>?|(!\[CDATA\[)|{COMMENT}|{BOGUS_COMMENT})")
@@ -54,11 +54,26 @@ def text_of(body: bytes, content_type: str | None) -> str:
 
 def visible_text(html: str) -> str:
     pieces: list[str] = []
+    read_text(html, pieces)
+    return _tidied(unescape("".join(pieces))[:TEXT_CHARS_MAX])
+
+
+def read_text(
+    html: str,
+    pieces: list[str],
+    plain: Mapping[str, str] = PLAIN,
+    watch: Callable[[str, str, str], None] | None = None,
+) -> None:
+    """Append the text of a page to `pieces`, its references still as they are written.
+
+    `plain`: what tags leave in the text that need no closer look. All other tags are shown to `watch`: a slash where it
+    ends an element, its name, its attributes.
+    """
     around = Surroundings(lambda start, end: _tags_between(html, start, end))
     inside = OpenElements(around.ends)  # a drawing, formula or template
     outside, at, chars, outside_from = True, 0, 0, 0
     while chars < TEXT_CHARS_MAX and (tag := _MARKUP.search(html, at)) is not None:
-        if outside and (left := _PLAIN.get(tag[2])) is not None:  # nearly all of them
+        if outside and (left := plain.get(tag[2])) is not None:  # nearly all of them
             start, end = tag.span()
             pieces += html[at:start], left
             chars += start - at
@@ -74,6 +89,8 @@ def visible_text(html: str) -> str:
                 at = _after_cdata(html, at, inside, pieces)
             continue
         name = raw.lower()
+        if watch is not None:
+            watch(slash, name, attributes)
         if name not in _INLINE:
             pieces.append("\n")
         is_html = True
@@ -91,7 +108,6 @@ def visible_text(html: str) -> str:
             at = ends.start() if ends else len(html)
     if chars < TEXT_CHARS_MAX and not inside.hide_text:
         pieces.append(html[at : at + TEXT_CHARS_MAX - chars])
-    return _tidied(unescape("".join(pieces))[:TEXT_CHARS_MAX])
 
 
 def _step(inside: OpenElements, slash: str, name: str, attributes: str) -> bool:

@@ -189,6 +189,11 @@ class Listings(OverTables, ABC):
         rows = self._rows_of([url_id])
         return rows[0] if rows else None
 
+    def urls_by_ids(self, ids: Sequence[int]) -> list[UrlRow]:
+        """In the order of the ids; those that are unknown are left out."""
+        rows = {row.id: row for row in self._rows_of(list(ids))}
+        return [rows[url_id] for url_id in ids if url_id in rows]
+
     def ancestors(self, url_id: int, limit: int) -> list[UrlRow]:
         """The chain from the page that this URL was found on up to the seed."""
         ids = [found for (found,) in self.tables.rows("ancestors", url=url_id, limit=limit)]

@@ -6,17 +6,17 @@ definition: every index gives the same documents for the same query; in which or
 """
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
 from typing import Any, NamedTuple, Protocol
 
+from nephila.derived.pages import DerivedPages
 from nephila.search.query import Query
 from nephila.search.words import words
 
-VERSION = 2  # of what is indexed and how: an index of an older version is dropped and made anew
+VERSION = 3  # of what is indexed and how: an index of an older version is dropped and made anew
 
 MATCHES_MAX = 10_000  # counted; beyond that `total` is only a lower bound
 RANKED_MAX = 2_000  # of the matches, put into order: one page of results beyond SKIPPED_MAX fits in
@@ -68,37 +68,9 @@ class Matches:
 NOTHING = Matches([], 0, True)
 
 
-class SearchIndex(Protocol):
-    """Not shared between threads. Reading never makes an index: one that is not there, or of another version, is
-    empty."""
-
-    def turn(self) -> AbstractContextManager[bool]:
-        """Whether this process may change the index until the context ends; of several one may. Makes the index where
-        it is missing or old."""
-
-    def marks(self) -> dict[str, int]:
-        """The mark of each archive file: its rows up to this offset are indexed."""
-
-    def crawls(self) -> dict[int, str]:
-        """The uuid of each crawl that has documents here."""
-
-    def count(self) -> int:
-        """Number of documents."""
-
-    def add(self, file: str, start: int, end: int, documents: Sequence[Document], uuids: Mapping[int, str]) -> bool:
-        """Put documents in, replacing those with the same ids, and move the file's mark from start to end. False, and
-        nothing done: the mark was elsewhere. `uuids`: of the documents' crawls."""
-
-    def forget_crawl(self, crawl: int, documents_max: int) -> int:
-        """Remove up to `documents_max` documents of a crawl; 0 when none was left and the crawl is forgotten."""
-
-    def forget_files(self, files: Sequence[str]) -> None:
-        """Remove the marks of files that are gone."""
-
+class SearchIndex(DerivedPages, Protocol):
     def search(self, query: Query, crawls: Sequence[int] | None, host: str | None, limit: int, offset: int) -> Matches:
         """Documents of these crawls (None: of all) and this host, the best first."""
-
-    def close(self) -> None: ...
 
 
 # --- what both indexes do alike

@@ -1,11 +1,9 @@
 """The index of a cluster: a tsvector with a GIN index, in tables of the store's own database."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from nephila.errors import NephilaError, UsageError
+from nephila.derived.postgres_pages import Connection, PostgresPages, StatementCursor
 from nephila.search.index import (
     MATCHES_MAX,
     NOTHING,
@@ -28,93 +26,17 @@ PORTION_CHARS = 1_000_000  # of the words of documents put in by one statement; 
 PLACES_MAX = 256  # of one word that a tsvector keeps
 PLACE = ":"  # before the words of crawl and host: no word of a text begins so
 
-Values = Sequence[Any] | dict[str, Any]
-T = TypeVar("T")
 
-
-class StatementCursor(Protocol):
-    def execute(self, query: Any, params: Any = None, **options: Any) -> Any: ...
-    def fetchall(self) -> list[tuple[Any, ...]]: ...
-
-
-class Connection(Protocol):
-    """What is needed of frontier.postgres.Database, a sibling that this package may not import."""
-
-    pooled: bool
-
-    def read(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]: ...
-    def write(self) -> AbstractContextManager[Any]: ...
-    def run(self, work: Callable[[Any], T]) -> T: ...
-    def close(self) -> None: ...
-
-
-class PostgresIndex:
+class PostgresIndex(PostgresPages[Document]):
     def __init__(self, database: Connection) -> None:
-        self.database = database
+        super().__init__(database, "search", VERSION, TURN_LOCK, SQL)
 
-    # --- changing it
+    def _row(self, page: Document) -> tuple[Any, ...]:
+        return (*document_row(page), tsvector(entry_of(page)))
 
-    @contextmanager
-    def turn(self) -> Iterator[bool]:
-        """A lost connection loses the lock, too: `add` then sees by the mark that another process was here.
-
-        Behind a pooler there is no lock that outlives a transaction: the marks alone keep two apart.
-        """
-        locks = not self.database.pooled
-        took = not locks or bool(self.database.read(SQL["take_turn"], (TURN_LOCK,))[0][0])
-        try:
-            if took:
-                self._make()
-            yield took
-        finally:
-            if took and locks:
-                with suppress(NephilaError):  # a lost connection has let it go
-                    self.database.read(SQL["end_turn"], (TURN_LOCK,))
-
-    def add(self, file: str, start: int, end: int, documents: Sequence[Document], uuids: Mapping[int, str]) -> bool:
-        rows = [(*document_row(document), tsvector(entry_of(document))) for document in documents]
-        counts = Counter(document.crawl for document in documents)
-        counted = [list(counts), [uuids[crawl] for crawl in counts], list(counts.values())]
-
-        def work(cursor: StatementCursor) -> bool:
-            if start == 0:
-                cursor.execute(SQL["begin_mark"], (file,))
-            if not cursor.execute(SQL["move_mark"], {"file": file, "start": start, "end": end}).fetchall():
-                return False
-            if rows:
-                cursor.execute(SQL["take_out"], ([row[0] for row in rows],))
-                for some in _in_portions(rows):
-                    cursor.execute(SQL["put_in"], [list(column) for column in zip(*some, strict=True)])
-                cursor.execute(SQL["count_crawls"], counted)
-            return True
-
-        return self.database.run(work)
-
-    def forget_crawl(self, crawl: int, documents_max: int) -> int:
-        def work(cursor: StatementCursor) -> int:
-            ids = [found for (found,) in cursor.execute(SQL["some_of_crawl"], (crawl, documents_max)).fetchall()]
-            if ids:
-                cursor.execute(SQL["take_out"], (ids,))
-            else:
-                cursor.execute(SQL["forget_crawl"], (crawl,))
-            return len(ids)
-
-        return self.database.run(work)
-
-    def forget_files(self, files: Sequence[str]) -> None:
-        with self.database.write() as cursor:
-            cursor.execute(SQL["forget_marks"], (list(files),))
-
-    # --- looking
-
-    def marks(self) -> dict[str, int]:
-        return dict(self._rows(SQL["marks"]))
-
-    def crawls(self) -> dict[int, str]:
-        return dict(self._rows(SQL["crawls"]))
-
-    def count(self) -> int:
-        return sum(count for (count,) in self._rows(SQL["count"]))
+    def _put_in(self, cursor: StatementCursor, rows: Sequence[Any]) -> None:
+        for some in _in_portions(rows):
+            cursor.execute(SQL["put_in"], [list(column) for column in zip(*some, strict=True)])
 
     def search(self, query: Query, crawls: Sequence[int] | None, host: str | None, limit: int, offset: int) -> Matches:
         if crawls is not None and not crawls:
@@ -127,39 +49,12 @@ class PostgresIndex:
             "limit": limit,
             "offset": offset,
         }
-        if self._version() != VERSION:
+        if not self._readable():
             return NOTHING
         with self.database.write() as cursor:
             cursor.execute(SQL["by_index"])
             rows = cursor.execute(SQL["search"], values).fetchall()
         return matches_of(int(rows[0][0]), [row[1:] for row in rows if row[-1] is not None])
-
-    def close(self) -> None:
-        self.database.close()
-
-    # --- the tables
-
-    def _version(self) -> int | None:
-        if not self.database.read(SQL["exists"])[0][0]:
-            return None
-        found = self.database.read(SQL["state"])
-        return int(found[0][0]) if found else None
-
-    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """No rows where there is no index that we could read."""
-        return self.database.read(sql) if self._version() == VERSION else []
-
-    def _make(self) -> None:
-        version = self._version()
-        if version is not None and version > VERSION:
-            raise UsageError("the search index was made by a newer Nephila: update Nephila")
-        if version == VERSION:
-            return
-        with self.database.write() as cursor:
-            cursor.execute("SET LOCAL statement_timeout = 0")
-            for statement in (*SQL["drop"].split(";"), *SQL["make"].split(";")):
-                cursor.execute(statement)
-            cursor.execute(SQL["set_version"], (VERSION,))
 
 
 def _in_portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -502,3 +502,50 @@ def test_a_crawl_begins_with_a_sitemap_or_needs_a_seed(nephila: Nephila) -> None
     assert code == 2 and "no web address" in said
     code, _, said = nephila("crawl")
     assert code == 2 and "--sitemap URL" in said
+
+
+# --- links both ways
+
+
+def test_links_tells_who_links_to_a_url_and_what_it_links_to(nephila: Nephila) -> None:
+    code, out, _ = nephila("links", f"{SEED}x")
+    assert (code, out.splitlines()[0]) == (0, f"3 pages link to {SEED}x"), "itself does not count"
+    code, out, _ = nephila("links", f"{SEED}x", "--json", "--limit", "1")
+    found = json.loads(out)
+    assert (code, found["total"], len(found["links"]), found["links"][0]["text"]) == (0, 3, 1, "x")
+    code, out, _ = nephila("links", SEED, "--out")
+    assert (code, out.splitlines()) == (0, [f"{SEED} links to 1 URL", "", f"{SEED}x", "    “x”; visited"])
+    code, out, _ = nephila("links", "https://other.test/")
+    assert (code, out.strip()) == (1, "no page links to https://other.test/")
+
+
+def test_links_without_an_update_takes_what_is_indexed(nephila: Nephila) -> None:
+    code, out, _ = nephila("links", f"{SEED}x", "--no-update")
+    assert (code, out.strip()) == (1, f"no page links to {SEED}x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("links", "mailto:a@b"), "is no web address"),
+        (("links", f"{SEED}unknown", "--out"), "does not know"),
+        (("links", "99", SEED), "99"),
+        (("report", "broken", "99"), "99"),
+        (("report", "nonsense"), "nonsense"),
+    ],
+)
+def test_links_and_reports_of_what_is_not_there(nephila: Nephila, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = nephila(*arguments)
+    assert (code, out) == (2, "")
+    assert said in err and len(err.splitlines()) == 1
+
+
+def test_report_broken_names_what_cannot_be_had(nephila: Nephila) -> None:
+    code, out, _ = nephila("report", "broken")
+    lines = out.splitlines()
+    assert (code, lines[0], lines[-1]) == (1, f"{SEED}gone", "1 broken URL in crawl 1")
+    assert lines[1].startswith("  not_found (status 404), seen 20")
+    assert "no page links there" in lines[2]
+    code, out, _ = nephila("report", "broken", "--json")
+    broken = json.loads(out)
+    assert (code, broken["url"], broken["status"], broken["linked"]["total"]) == (1, f"{SEED}gone", 404, 0)

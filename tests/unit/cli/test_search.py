@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from nephila.cli.search import as_json, progress_line, show, total_line, update
+from nephila.cli.catching_up import follow_up, progress_line
+from nephila.cli.search import as_json, show, total_line
 from nephila.cli.status import derivation_line, print_derivations
 from nephila.control.derivation import DerivationProgress
 from nephila.control.search import Result, Results
@@ -91,8 +92,8 @@ def test_a_process_that_indexes_and_does_not_get_on_is_not_waited_for_for_ever(
         def close(self) -> None:
             """There is no helper."""
 
-    monkeypatch.setattr("nephila.cli.search.sleep", lambda seconds: None)
-    update(Stuck(), process_settings({}), "")  # type: ignore[arg-type]
+    monkeypatch.setattr("nephila.cli.catching_up.sleep", lambda seconds: None)
+    follow_up(Stuck(), process_settings({}), "")  # type: ignore[arg-type]
     assert "another process indexes and does not get on: 7 pages are indexed" in capsys.readouterr().err
 
 

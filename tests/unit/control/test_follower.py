@@ -24,6 +24,7 @@ from nephila.derived.ledger import Derived
 from nephila.derived.sqlite_ledger import SqliteLedger
 from nephila.errors import StoreUnavailable
 from nephila.models import FailedRecord
+from nephila.profiles import crawl_settings
 from nephila.search.sqlite_fts import SqliteIndex
 from nephila.settings import LogFormat, LogLevel
 from tests.patience import PATIENCE_SECONDS
@@ -116,7 +117,7 @@ def test_a_step_is_bounded(follower: Follower) -> None:
 def test_a_step_ends_after_many_bytes(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "BYTES_PER_STEP", 0)
     assert steps(follower) == [1, 1, 3], "each page with text ends one"
-    assert follower.derivations[0].count() == 3
+    assert follower.derivations[0].pages.count() == 3
 
 
 def test_the_turn_of_another_is_waited_for(follower: Follower, filled: Filled) -> None:
@@ -169,7 +170,14 @@ def test_a_lack_of_memory_ends_the_helper(filled: Filled, monkeypatch: pytest.Mo
     monkeypatch.setitem(DERIVERS, SEARCH, greedy)
     ((file, size),) = filled.catalog.archive_sizes()
     row = filled.catalog.pages_in_file(file, 0, size, 1)[0]
-    job = DeriveJob(row.offset, row.length, row.url, row.content_type, CrawlRules(1 << 20, True), (SEARCH,))
+    job = DeriveJob(
+        row.offset,
+        row.length,
+        row.url,
+        row.content_type,
+        CrawlRules(row.crawl, 1 << 20, True, crawl_settings().norm),
+        (SEARCH,),
+    )
     with pytest.raises(MemoryError):
         results_of(filled.archive, file, job)
 
@@ -188,7 +196,7 @@ def test_a_deadly_page_is_tried_three_times_and_named(follower: Follower, derive
     assert [url for url, _ in deriver.read if not url.endswith("/x")] == ["http://a.test/", "http://a.test/formula"]
     (record,) = follower.ledger.skipped(after_what(follower), 10)
     assert (record.tries, record.skipped, record.why) == (TRIES_MAX, True, "it died")
-    assert (follower.skipped, follower.derivations[0].count()) == (1, 2)
+    assert (follower.skipped, follower.derivations[0].pages.count()) == (1, 2)
     log.flush()
     assert said.getvalue().count("helper_ended") == TRIES_MAX
     assert said.getvalue().count("page_not_derived") == 1 and f'"url_id":{record.url_id}' in said.getvalue()
@@ -241,7 +249,7 @@ def test_a_page_that_is_well_again_is_forgotten(follower: Follower, deriver: Her
     second = follower.catalog.pages_in_file(file, 0, size, 2)[1]
     assert steps(follower) == [5]
     assert blamed == [second.url_id], "not the one before, whose answer was lost with the helper"
-    assert follower.derivations[0].count() == 3
+    assert follower.derivations[0].pages.count() == 3
     assert follower.ledger.failed(after_what(follower), file, 0, size) == []
 
 
@@ -249,7 +257,7 @@ def test_only_the_culprit_is_blamed(filled: Filled, deriver: Here, copy: Copy) -
     deriver.deadly = {(COPY, "/x")}
     follower = made(filled, deriver, copy)
     assert steps(follower) == [5]
-    assert [each.count() for each in follower.derivations] == [3, 2]
+    assert [each.pages.count() for each in follower.derivations] == [3, 2]
     assert [len(follower.ledger.skipped(each.what, 10)) for each in follower.derivations] == [0, 1]
     ((file, size),) = follower.catalog.archive_sizes()
     assert follower.ledger.failed(after_what(follower), file, 0, size) == [], "it was derived at last"
@@ -263,7 +271,7 @@ def test_only_the_culprit_is_blamed(filled: Filled, deriver: Here, copy: Copy) -
 def test_those_at_the_same_mark_read_once(filled: Filled, deriver: Here, copy: Copy) -> None:
     assert steps(made(filled, deriver, copy), 2) == [2, 2, 1]
     assert {names for _, names in deriver.read} == {(SEARCH, COPY)}
-    assert len(deriver.read) == 3 == copy.count()
+    assert len(deriver.read) == 3 == copy.pages.count()
 
 
 def test_one_that_is_behind_catches_up_and_joins(filled: Filled, deriver: Here, copy: Copy) -> None:
@@ -272,7 +280,7 @@ def test_one_that_is_behind_catches_up_and_joins(filled: Filled, deriver: Here, 
     deriver.read.clear()
     assert steps(follower) == [2, 3], "two rows for the one that was behind, then three for both"
     assert [names for _, names in deriver.read] == [(COPY,), (COPY,), (SEARCH, COPY)]
-    assert [each.count() for each in follower.derivations] == [3, 3]
+    assert [each.pages.count() for each in follower.derivations] == [3, 3]
 
 
 def test_one_that_is_far_behind_keeps_nobody_waiting(filled: Filled, deriver: Here, copy: Copy) -> None:
@@ -312,6 +320,7 @@ class Marks:
 
     def __init__(self, name: str, marks: Mapping[str, dict[str, int]]) -> None:
         self.what = Derived(name, 1)
+        self.pages = self
         self._marks = marks
 
     @contextmanager
@@ -333,12 +342,12 @@ def test_one_whose_store_is_away_keeps_nobody_waiting(filled: Filled, deriver: H
         raise StoreUnavailable("it is away")
         yield
 
-    copy.turn = away
+    copy.pages.turn = away  # type: ignore[method-assign]
     assert follower.step() == 5
     with pytest.raises(StoreUnavailable):
         follower.step()
-    assert [each.count() for each in follower.derivations] == [3, 0]
-    assert pending_bytes(filled.catalog, copy) == filled.catalog.archive_sizes()[0][1]
+    assert [each.pages.count() for each in follower.derivations] == [3, 0]
+    assert pending_bytes(filled.catalog, copy.pages) == filled.catalog.archive_sizes()[0][1]
 
 
 # --- for ever
@@ -347,7 +356,7 @@ def test_one_whose_store_is_away_keeps_nobody_waiting(filled: Filled, deriver: H
 def test_an_index_that_is_away_is_waited_for(follower: Follower, said: io.StringIO) -> None:
     slept = 0
     derivation = follower.derivations[0]
-    turn = derivation.turn
+    turn = derivation.pages.turn
 
     @contextmanager
     def away() -> Iterator[bool]:
@@ -360,9 +369,9 @@ def test_an_index_that_is_away_is_waited_for(follower: Follower, said: io.String
         nonlocal slept
         slept += 1
 
-    derivation.turn = away  # type: ignore[method-assign]
+    derivation.pages.turn = away  # type: ignore[method-assign]
     follow(follower, lambda: slept > 3, sleep)
-    assert derivation.count() == 3
+    assert derivation.pages.count() == 3
     assert said.getvalue().count("deriving_waits") == 1, "said once"
 
 

@@ -83,7 +83,7 @@ class Gauges:
 
     def _take_derivations(self, store: OpenStore) -> None:
         with suppress(StoreUnavailable):  # the embedded store has the index in a file of its own
-            found = progress_of(store.catalog, store.ledger, derivations_of(store.index))
+            found = progress_of(store.catalog, store.ledger, derivations_of(store))
             meter = self._meter
             meter.replace(metrics.DERIVED_PAGES, {each.name: each.pages for each in found})
             meter.replace(metrics.DERIVATION_PENDING, {each.name: each.pending_bytes for each in found})

@@ -175,7 +175,7 @@ def get_overview(shared: Shared) -> OverviewView:
     with shared.pool.use() as store:
         found, derivations = overview(store.catalog), []
         with suppress(StoreUnavailable):  # the embedded store has what is derived in files of their own
-            derivations = progress_of(store.catalog, store.ledger, derivations_of(store.index))
+            derivations = progress_of(store.catalog, store.ledger, derivations_of(store))
     more = {"process": process_use(shared), "derivations": list(map(asdict, derivations))}
     return OverviewView.model_validate(asdict(found) | more)
 

@@ -1,0 +1,1 @@
+"""Links both ways: which pages link to a URL, and with which words."""
