@@ -9,7 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SIZED = {"bench.store", "bench.api", "bench.ui", "bench.search", "bench.ends"}  # what takes long at full size
+SIZED = {
+    "bench.store",
+    "bench.api",
+    "bench.ui",
+    "bench.search",
+    "bench.links",
+    "bench.ends",
+}  # what takes long at full size
 COMMANDS = {
     "crawl": ["bench.crawl"],
     "heldout": ["bench.heldout"],
@@ -23,6 +30,7 @@ COMMANDS = {
     "api": ["bench.api"],
     "ui": ["bench.ui"],
     "search": ["bench.search"],
+    "links": ["bench.links"],
     "ends": ["bench.ends"],
 }
 

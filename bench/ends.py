@@ -25,6 +25,7 @@ from bench.store import Table
 from nephila import wiring
 from nephila.archive.archive import ArchiveWriter, Exchange
 from nephila.clock import SystemClock
+from nephila.control.derivers import SEARCH
 from nephila.frontier.store import Batch, Frontier, Outcome, Row
 from nephila.models import CrawlState
 from nephila.profiles import crawl_settings
@@ -168,7 +169,7 @@ class Ends:
 
     def search(self, pages: int) -> None:
         store = wiring.open_store(self.settings)
-        follower = new_follower(store, SystemClock())
+        follower = new_follower(store, SystemClock(), only=SEARCH)
         began = time.perf_counter()
         with closing(follower):
             while follower.step():

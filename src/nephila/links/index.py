@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from nephila.derived.pages import DerivedPages
 
 VERSION = 1  # of what is kept and how: an index of an older version is dropped and made anew
-LINKING_MAX = 10_000  # pages that link to a URL, counted; beyond that `total` is only a lower bound
+LINKING_MAX = 1_000  # pages that link to a URL, counted; beyond that `total` is only a lower bound
 REDIRECT = "redirect"  # the `rel` of where a redirect leads to
 PACKED_LEVEL = 6  # of zlib
 

@@ -8,7 +8,7 @@ DROP TABLE IF EXISTS links_documents;
 CREATE TABLE links_documents(id bigint PRIMARY KEY, crawl integer NOT NULL, targets bigint[] NOT NULL, links bytea NOT NULL);
 ALTER TABLE links_documents ALTER COLUMN links SET STORAGE EXTERNAL;
 CREATE INDEX links_documents_crawl ON links_documents(crawl);
-CREATE INDEX links_documents_targets ON links_documents USING gin(targets);
+CREATE INDEX links_documents_targets ON links_documents USING gin(targets) WITH (fastupdate = off);
 
 -- name: put_in
 INSERT INTO links_documents(id, crawl, targets, links) VALUES (%s, %s, %s, %s);
