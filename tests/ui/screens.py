@@ -23,6 +23,7 @@ SCREENS = (
     Screen("compare", "/crawls/{crawl}/compare?since={crawl}", "", "the same since crawl"),
     Screen("refused", "/crawls/{crawl}/refused", "", "refused"),
     Screen("sitemaps", "/crawls/{crawl}/sitemaps", "", "that only sitemaps list"),
+    Screen("broken", "/crawls/{crawl}/broken", "", "/gone"),
     Screen("search", "/search?q=guide", "Search", "fetched"),
     Screen("hosts", "/hosts", "Hosts", "{host}"),
     Screen("host", "/hosts/{host}", "", "robots.txt"),

@@ -3,6 +3,7 @@ import { lazy } from "react";
 import { createBrowserRouter, Navigate, RouterProvider } from "react-router";
 import { queries } from "./api/client";
 import { AdminScreen } from "./screens/admin/AdminScreen";
+import { BrokenScreen } from "./screens/crawl/broken/BrokenScreen";
 import { CrawlFrame } from "./screens/crawl/CrawlFrame";
 import { CrawlHosts } from "./screens/crawl/CrawlHosts";
 import { CrawlOverview } from "./screens/crawl/CrawlOverview";
@@ -41,6 +42,7 @@ const router = createBrowserRouter(
             { path: "hosts", element: <CrawlHosts /> },
             { path: "refused", element: <CrawlRefused /> },
             { path: "sitemaps", element: <SitemapsScreen /> },
+            { path: "broken", element: <BrokenScreen /> },
             { path: "pages", element: <PagesScreen /> },
             { path: "compare", element: <CompareScreen /> },
           ],

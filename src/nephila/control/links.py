@@ -86,7 +86,7 @@ def broken_urls(
     catalog: Catalog, index: LinkIndex, crawl: Crawl, *, after: int = 0, pages_max: int = IN_LINKS_MAX
 ) -> Iterator[BrokenUrl]:
     """URLs of a crawl that something is wrong with, by id, those behind the id `after`, each with up to `pages_max`
-    pages that link there. Those that nobody links to, as seeds, are among them."""
+    pages that link there, and as many behind redirects. Those that nobody links to, as seeds, are among them."""
     where = UrlFilter(states=BROKEN, kind=Kind.PAGE)
     while rows := catalog.urls(crawl.id, after, STRETCH_ROWS, where):
         for row in rows:
@@ -97,8 +97,8 @@ def broken_urls(
 def _linked(catalog: Catalog, index: LinkIndex, crawl: Crawl, url: str, pages_max: int) -> InLinks:
     """Who links there. A redirect in between is not to blame: who links to it is."""
     found = in_links(catalog, index, crawl, url, pages_max)
-    links = list(found.links)
-    for moved in [link.url for link in links if link.rel == REDIRECT][:VIA_MAX]:
-        behind = in_links(catalog, index, crawl, moved, max(0, pages_max - len(links))).links
-        links += [replace(link, via=moved) for link in behind]
-    return InLinks(links, found.total, found.total_exact)
+    behind: list[InLink] = []
+    for moved in [link.url for link in found.links if link.rel == REDIRECT][:VIA_MAX]:
+        linked = in_links(catalog, index, crawl, moved, pages_max - len(behind)).links
+        behind += [replace(link, via=moved) for link in linked]
+    return InLinks(found.links + behind, found.total, found.total_exact)

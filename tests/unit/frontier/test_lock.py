@@ -81,6 +81,19 @@ def test_a_writer_waits_for_its_turn(tmp_path: Path, clock: VirtualClock) -> Non
     until(lambda: is_free(tmp_path))
 
 
+def test_a_holder_that_has_not_signed_yet_has_had_no_time(tmp_path: Path, clock: VirtualClock) -> None:
+    """The time since the turn before is not its own: after an idle hour the next writer waits as long as ever."""
+    with lock_of(tmp_path, clock).held():
+        clock.advance(10)
+    clock.advance(3_600_000)
+    fd = os.open(tmp_path / "lock", os.O_RDWR)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        assert lock_of(tmp_path, clock, Patience(5.0))._limits() == (5.0, locks.SAY_SECONDS)
+    finally:
+        os.close(fd)
+
+
 def test_a_long_wait_is_told_once(tmp_path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "SAY_SECONDS", 0.001)
     said: list[str] = []

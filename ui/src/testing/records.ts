@@ -2,6 +2,7 @@
 import type {
   Access,
   Block,
+  BrokenUrl,
   Crawl,
   CrawlDetail,
   CrawlSetting,
@@ -9,6 +10,8 @@ import type {
   Explanation,
   HostClock,
   HostRule,
+  InLink,
+  InLinkPage,
   Me,
   Overview,
   Page,
@@ -383,5 +386,35 @@ export const aSitemap = (fields: Partial<Sitemap> = {}): Sitemap => ({
   news: 0,
   alternates: 0,
   problem: "",
+  ...fields,
+});
+
+export const anInLink = (id: number, fields: Partial<InLink> = {}): InLink => ({
+  id,
+  url: `${SITE}${id}`,
+  title: `Page ${id}`,
+  text: `words of ${id}`,
+  rel: "",
+  via: null,
+  ...fields,
+});
+
+export const inLinks = (links: InLink[], fields: Partial<InLinkPage> = {}): InLinkPage => ({
+  links,
+  total: links.length,
+  total_exact: true,
+  pending_bytes: 0,
+  ...fields,
+});
+
+export const aBrokenUrl = (id: number, links: InLink[] = [], fields: Partial<BrokenUrl> = {}): BrokenUrl => ({
+  id,
+  url: `${SITE}${id}`,
+  state: "not_found",
+  reason: "",
+  status: 404,
+  error: null,
+  fetched_at: AT,
+  linked: { links, total: links.length, total_exact: true },
   ...fields,
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, count, duration, exactly, many, milliseconds, percent, rate, words } from "./format";
+import { ago, bytes, count, duration, exactly, many, manyOrMore, milliseconds, percent, rate, words } from "./format";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -37,6 +37,8 @@ describe("numbers", () => {
     expect(many(1, "page")).toBe("1 page");
     expect(many(0, "page")).toBe("0 pages");
     expect(many(1200, "entry", "entries")).toBe("1,200 entries");
+    expect(manyOrMore(1, true, "page")).toBe("1 page");
+    expect(manyOrMore(10_000, false, "page")).toBe("more than 10,000 pages");
   });
 
   it("words has no underscores", () => expect(words("in_progress_now")).toBe("in progress now"));

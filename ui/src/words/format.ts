@@ -77,6 +77,11 @@ export function many(value: number, one: string, more = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : more}`;
 }
 
+/** "345 pages", "more than 10,000 pages" where counting stopped. */
+export function manyOrMore(total: number, exact: boolean, one: string): string {
+  return exact ? many(total, one) : `more than ${many(total, one)}`;
+}
+
 /** in_progress -> "in progress". */
 export function words(name: string): string {
   return name.replaceAll("_", " ");

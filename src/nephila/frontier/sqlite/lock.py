@@ -63,6 +63,8 @@ class WriteLock:
         try:
             yield
         finally:
+            # Else whoever comes before the next holder has signed would count the time since our turn as that holder's.
+            self._sign("")
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
@@ -72,7 +74,9 @@ class WriteLock:
         turn = self._asked()
         if turn is not None and not self._came(turn):
             raise StoreBusy(self._complaint("try again later"))
-        note = f"{os.getpid()} {self._clock.now_ms()} {own_command()}"
+        self._sign(f"{os.getpid()} {self._clock.now_ms()} {own_command()}")
+
+    def _sign(self, note: str) -> None:
         with suppress(OSError):  # a full disk: then it has no name
             os.pwrite(self._fd, note.encode()[:NOTE_BYTES].ljust(NOTE_BYTES), 0)
 
@@ -132,7 +136,7 @@ class WriteLock:
         return max(SECONDS_MIN, seconds - max(had, 0.0)), max(SECONDS_MIN, SAY_SECONDS - max(had, 0.0))
 
     def holder(self) -> Holder | None:
-        """Who holds the lock, or held it last; None where the file does not say."""
+        """Who holds the lock; None where the file does not say."""
         try:
             pid, since, command = os.pread(self._fd, NOTE_BYTES, 0).decode().strip().split(" ", 2)
             return Holder(int(pid), int(since), command)

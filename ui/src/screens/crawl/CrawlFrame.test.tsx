@@ -2,7 +2,7 @@ import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, expect, it } from "vitest";
 import { historyOf } from "../../api/live";
 import { faults } from "../../testing/axe";
-import { aCaller, aDetail, aProgress, aQueue } from "../../testing/records";
+import { aCaller, aDetail, aProgress, aQueue, aRow } from "../../testing/records";
 import { refusal, server } from "../../testing/server";
 import { showAt } from "../../testing/shown";
 import { FakeSocket } from "../../testing/socket";
@@ -11,6 +11,7 @@ import { NewCrawlScreen } from "../crawls/NewCrawlScreen";
 import { CrawlFrame } from "./CrawlFrame";
 import { CrawlHosts } from "./CrawlHosts";
 import { CrawlOverview } from "./CrawlOverview";
+import { isOfCrawl } from "./useLastRead";
 
 const routes = [
   {
@@ -108,6 +109,32 @@ it("its hosts are filtered and sorted by the server, and can be blocked by an ad
   await user.click(await screen.findByRole("button", { name: "Block b.example" }));
   expect(screen.getByRole("heading", { name: "Block b.example" })).toBeTruthy();
   expect(await faults()).toEqual([]);
+});
+
+it("is read once more when it ends: its last visits come after the last poll", async () => {
+  serve();
+  const polled = ["crawls/7/urls", "crawls/7/stats", "crawls/7/history", "errors"].map((path) => `GET /api/v1/${path}`);
+  const asked = () => polled.map((path) => server.to(path).length);
+  showAt("/crawls/7", routes);
+  await screen.findByText("Nothing was fetched yet.");
+  let before: number[] = [];
+  await act(async () => {
+    before = asked();
+    server.on("GET /api/v1/crawls/7/urls", { urls: [aRow(9)], next: null });
+    FakeSocket.last.say(aProgress({ state: "completed", status: "completed", final: true }));
+  });
+  expect(await screen.findByTitle("https://example.com/9")).toBeTruthy();
+  await waitFor(() => expect(asked().every((times, at) => times > (before[at] ?? 0))).toBe(true));
+  expect(server.to("GET /api/v1/settings")).toHaveLength(1); // not of this crawl
+});
+
+it("knows which queries are of a crawl", () => {
+  expect(isOfCrawl(["get", "/api/v1/crawls/{crawl}/stats", { params: { path: { crawl: "7" } } }], "7")).toBe(true);
+  expect(isOfCrawl(["get", "/api/v1/errors", { params: { query: { crawl: "7" } } }], "7")).toBe(true);
+  expect(isOfCrawl(["urls", "7", "[]"], "7")).toBe(true);
+  expect(isOfCrawl(["get", "/api/v1/crawls/{crawl}/stats", { params: { path: { crawl: "70" } } }], "7")).toBe(false);
+  expect(isOfCrawl(["get", "/api/v1/me", {}], "7")).toBe(false);
+  expect(isOfCrawl(["get", "/api/v1/me"], "7")).toBe(false);
 });
 
 const ended = (fields: Parameters<typeof aDetail>[0] = {}) =>

@@ -12,6 +12,8 @@ import { isOver } from "../../words/states";
 import { Inspector } from "../urls/Inspector";
 import { CrawlHeader } from "./CrawlHeader";
 import { type CrawlContext, useInspected } from "./context";
+import { stateOf } from "./standing";
+import { useLastRead } from "./useLastRead";
 
 // A crawl that is over may be taken up again, one that runs may be killed: no live message tells of either.
 const AGAIN_MS = 10_000;
@@ -35,6 +37,7 @@ function Frame({ id }: { id: string }) {
   useEffect(() => {
     if (state) void queries.invalidateQueries({ queryKey: DETAIL });
   }, [state]);
+  useLastRead(id, data && isOver(stateOf(data, live.progress)));
 
   if (error && UNKNOWN.has(asProblem(error).status)) return <NoCrawl id={id} />;
   if (data) return <Shown id={id} detail={data} live={live} />;
@@ -70,6 +73,7 @@ function Shown({ id, detail, live }: { id: string; detail: CrawlDetail; live: Li
     { to: `${path}/compare`, text: "Compare" },
     { to: `${path}/refused`, text: "Refused" },
     { to: `${path}/sitemaps`, text: "Sitemaps" },
+    { to: `${path}/broken`, text: "Broken links" },
   ];
   return (
     <div className="flex min-w-0 flex-col">

@@ -1,20 +1,15 @@
 /** What the search screen says. Pure. */
 import type { Problem } from "../../api/problem";
 import type { Crawl, SearchResult, SearchResults } from "../../api/types";
-import { bytes, count, many } from "../../words/format";
+import { bytes, count, manyOrMore } from "../../words/format";
 import { moreSeeds } from "../crawls/list";
 import type { Question } from "./address";
 
 type Total = Pick<SearchResults, "total" | "total_exact">;
 
-/** "345 pages", "more than 10,000 pages": beyond that nobody has counted. */
-function totalWords({ total, total_exact }: Total): string {
-  return total_exact ? many(total, "page") : `more than ${many(total, "page")}`;
-}
-
 /** "21 to 40 of 345 pages", and the number alone where all are seen. */
 export function rangeWords(offset: number, shown: number, total: Total): string {
-  const all = totalWords(total);
+  const all = manyOrMore(total.total, total.total_exact, "page");
   if (!shown || (total.total_exact && shown === total.total)) return all;
   return `${count(offset + 1)} to ${count(offset + shown)} of ${all}`;
 }

@@ -1,10 +1,10 @@
-import { screen, waitFor } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Page } from "../../api/types";
 import { faults } from "../../testing/axe";
 import { showUrls } from "../../testing/inspected";
 import { NAUGHTY_FEW, ran } from "../../testing/naughty";
-import { anExplanation, aPage, aRow } from "../../testing/records";
+import { anExplanation, anInLink, aPage, aRow, inLinks } from "../../testing/records";
 import { refusal, server } from "../../testing/server";
 import { user } from "../../testing/user";
 
@@ -96,6 +96,79 @@ it("links lead on, more on demand, the refused ones are named", async () => {
   expect(search()).toBe("?inspect=9&tab=links");
 });
 
+describe("linked from", () => {
+  const IN_LINKS = `${CRAWL}/urls/5/in-links`;
+  beforeEach(() => {
+    server.on(`${CRAWL}/urls/5/links`, { links: [], next: null });
+  });
+
+  it("has the pages with the words of their links, and is asked for only when it is shown", async () => {
+    const pages = [
+      anInLink(2, { rel: "nofollow" }),
+      anInLink(3, { title: " ", text: "" }),
+      anInLink(4, { rel: "redirect" }),
+    ];
+    server.on(IN_LINKS, inLinks(pages));
+    const { search } = showUrls("?inspect=5");
+    await screen.findByText("It ended visited.");
+    expect(server.to(IN_LINKS)).toEqual([]);
+    await user.click(screen.getByRole("link", { name: "Links" }));
+    expect((await screen.findByRole("heading", { name: /^Linked from/ })).textContent).toBe("Linked from 3 pages");
+    const [first, second, third] = within(screen.getByRole("list", { name: "Pages that link here" })).getAllByRole(
+      "listitem",
+    );
+    expect(first?.textContent).toBe("Page 2https://example.com/2“words of 2”rel nofollow");
+    expect(second?.textContent).toBe("https://example.com/3a link without words");
+    expect(third?.textContent).toBe("Page 4https://example.com/4redirects here");
+    expect(screen.queryByRole("button", { name: "More pages" })).toBeNull();
+    await user.click(screen.getByRole("link", { name: "Page 2" }));
+    expect(search()).toBe("?inspect=2&tab=links");
+  });
+
+  it("has more on demand", async () => {
+    const page = (first: number, count: number) => Array.from({ length: count }, (_, at) => anInLink(first + at));
+    server.on(IN_LINKS, ({ query }) =>
+      inLinks(query.get("offset") === "0" ? page(10, 10) : page(20, 2), { total: 10_000, total_exact: false }),
+    );
+    showUrls("?inspect=5&tab=links");
+    expect(await screen.findByText("more than 10,000 pages")).toBeTruthy();
+    await user.click(screen.getByRole("button", { name: "More pages" }));
+    expect(await screen.findByRole("link", { name: "Page 21" })).toBeTruthy();
+    const asked = server.to(IN_LINKS).map(({ query }) => query.toString());
+    expect(asked).toEqual(["limit=10&offset=0", "limit=50&offset=10"]);
+  });
+
+  it("says that there are none, and leads to how it was found", async () => {
+    server.on(IN_LINKS, inLinks([]));
+    const { search } = showUrls("?inspect=5&tab=links");
+    await screen.findByText(/^No page of this crawl links here/);
+    expect(screen.queryByText(/not indexed yet/)).toBeNull();
+    await user.click(screen.getByRole("link", { name: "how it was found" }));
+    expect(search()).toBe("?inspect=5");
+  });
+
+  it("says that the index lags, and asks again by itself", async () => {
+    server.on(IN_LINKS, () =>
+      server.to(IN_LINKS).length > 1 ? inLinks([anInLink(2)]) : inLinks([], { pending_bytes: 2000 }),
+    );
+    showUrls("?inspect=5&tab=links");
+    await screen.findByText("No page that links here is indexed yet.");
+    expect(screen.getByText(/2 KB of the archive are not indexed yet/)).toBeTruthy();
+    await screen.findByRole("link", { name: "Page 2" });
+    expect(screen.queryByText(/not indexed yet/)).toBeNull();
+  });
+
+  it("says what failed, beside what it links to", async () => {
+    server.on(IN_LINKS, refusal(422, "the index is odd"));
+    showUrls("?inspect=5&tab=links");
+    await screen.findByText("The pages that link here could not be had: the index is odd");
+    await screen.findByText("mailto:a@example.com");
+    server.on(IN_LINKS, inLinks([anInLink(2)]));
+    await user.click(screen.getByRole("button", { name: "Try again" }));
+    await screen.findByRole("link", { name: "Page 2" });
+  });
+});
+
 describe("source", () => {
   it("has numbered lines and finds text", async () => {
     const { search, container } = showUrls("?inspect=5&tab=source");
@@ -178,7 +251,11 @@ describe("naughty texts", () => {
           delays: each((text) => [text, 1]),
         }),
       )
-      .on(`${CRAWL}/urls/5/links`, { links: each((text) => link(6 + NAUGHTY_FEW.indexOf(text), text)), next: null });
+      .on(`${CRAWL}/urls/5/links`, { links: each((text) => link(6 + NAUGHTY_FEW.indexOf(text), text)), next: null })
+      .on(
+        `${CRAWL}/urls/5/in-links`,
+        inLinks(each((text) => anInLink(60 + NAUGHTY_FEW.indexOf(text), { url: text, title: text, text, rel: text }))),
+      );
   });
 
   it.each(TABS)("are text on the tab %s", async (tab) => {
@@ -195,6 +272,7 @@ describe("naughty texts", () => {
 
 it.each(TABS)("passes axe on the tab %s", async (tab) => {
   server.on(`${CRAWL}/urls/5/links`, { links: [link(6)], next: null });
+  server.on(`${CRAWL}/urls/5/in-links`, inLinks([anInLink(2, { rel: "nofollow" }), anInLink(3, { title: null })]));
   const { container } = showUrls(`?inspect=5&tab=${tab}`);
   await waitFor(() => expect(container.querySelector("section section, code")).not.toBeNull());
   expect(await faults(["heading-order"])).toEqual([]); // the frame has the h1

@@ -8,6 +8,7 @@ import { count, many } from "../../../words/format";
 import { OPEN } from "../../../words/states";
 import { unique } from "../list/rows";
 import { listFact } from "./facts";
+import { LinkedFrom } from "./LinkedFrom";
 import { Chain, Part } from "./Parts";
 
 const LINKS = 100;
@@ -22,8 +23,18 @@ async function read(crawl: string, url: number, after: number, signal: AbortSign
   return data;
 }
 
-/** Where a page leads, inside this crawl; and what of its links was not taken. */
+/** Links both ways: which pages lead here, and where it leads. */
 export function Links({ crawl, detail }: { crawl: string; detail: UrlDetail }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <LinkedFrom crawl={crawl} detail={detail} />
+      <LinksOut crawl={crawl} detail={detail} />
+    </div>
+  );
+}
+
+/** Where a page leads, inside this crawl; and what of its links was not taken. */
+function LinksOut({ crawl, detail }: { crawl: string; detail: UrlDetail }) {
   const found = useInfiniteQuery({
     queryKey: ["links", crawl, detail.id, detail.state],
     queryFn: ({ pageParam, signal }) => read(crawl, detail.id, pageParam, signal),
@@ -35,7 +46,7 @@ export function Links({ crawl, detail }: { crawl: string; detail: UrlDetail }) {
   const links = unique(found.data.pages.flatMap((page) => page.links));
   const refused = listFact(detail.facts, "links_refused");
   return (
-    <div className="flex flex-col gap-4">
+    <>
       {links.length === 0 && !found.hasNextPage ? (
         <NoLinks detail={detail} refused={refused.length} />
       ) : (
@@ -52,7 +63,7 @@ export function Links({ crawl, detail }: { crawl: string; detail: UrlDetail }) {
         </Part>
       )}
       <RefusedLinks links={refused} />
-    </div>
+    </>
   );
 }
 

@@ -26,7 +26,7 @@ function Frame({ crawl, id }: { crawl: string; id: number }) {
     "get",
     "/api/v1/crawls/{crawl}/urls/{url_id}/page/ticket",
     { params: { path: { crawl, url_id: id } } },
-    { staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false },
+    { staleTime: "static", gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false },
   );
   if (!data) return error ? <ArchiveFailure error={error} retry={refetch} /> : <Loading what="the page" />;
   return (

@@ -15,7 +15,7 @@ export function useArchived(crawl: string, detail: UrlDetail) {
     { params: { path: { crawl, url_id: detail.id } } },
     {
       enabled: detail.archive_file !== null,
-      staleTime: Number.POSITIVE_INFINITY,
+      staleTime: "static",
       gcTime: KEPT_MS,
       refetchOnWindowFocus: false,
     },

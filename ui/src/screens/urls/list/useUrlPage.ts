@@ -1,5 +1,5 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { client, LIVE_MS } from "../../../api/client";
 import { Problem } from "../../../api/problem";
 import type { UrlRow } from "../../../api/types";
@@ -55,7 +55,7 @@ export interface UrlPage {
 export function useUrlPage(crawl: string, query: UrlsQuery, running: boolean): UrlPage {
   const key = JSON.stringify([crawl, apiQuery(query, placeOf(query))]);
   const found = useInfiniteQuery<Part, Error, InfiniteData<Part>, string[], Place>({
-    queryKey: ["urls", key],
+    queryKey: ["urls", crawl, key],
     queryFn: ({ pageParam, signal }) => read(crawl, query, pageParam, signal),
     initialPageParam: placeOf(query),
     getNextPageParam: placeAfter,
@@ -74,7 +74,6 @@ export function useUrlPage(crawl: string, query: UrlsQuery, running: boolean): U
   useEffect(() => {
     if (alone && !isFetching) void fetchNextPage({ cancelRefetch: false });
   }, [alone, searched, isFetching, fetchNextPage]);
-  useLastWord(running, refetch);
   const rows = useMemo(() => rowsOf(parts ?? []), [parts]);
   return {
     key,
@@ -92,13 +91,4 @@ export function useUrlPage(crawl: string, query: UrlsQuery, running: boolean): U
     },
     again: () => void refetch(),
   };
-}
-
-/** Reads once more when the crawl ends: its last states come after the last read. */
-function useLastWord(running: boolean, refetch: () => unknown): void {
-  const ran = useRef(running);
-  useEffect(() => {
-    if (ran.current && !running) refetch();
-    ran.current = running;
-  }, [running, refetch]);
 }
