@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -85,6 +86,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A run that a shell starts in the background ignores Ctrl-C, and every process below it would do so, too.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--proven-requirements"):
         config.option.collectonly = True
 

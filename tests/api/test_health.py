@@ -24,7 +24,7 @@ from nephila.settings import LogFormat, LogLevel
 from tests import postgres
 from tests.api.live_server import LiveServer, live_server, settings_of
 from tests.api.served import Workers, served
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, until
 
 LONG_AGO = 0
 
@@ -66,7 +66,7 @@ async def test_without_its_store_it_lives_but_is_not_ready(tmp_path: Path) -> No
     database = postgres.Server(durable=True)
     try:
         with live_server(settings_of(data=tmp_path, store=database.url())) as server:
-            assert server.get("/readyz").status_code == 200
+            until(lambda: server.get("/readyz").status_code == 200, "the store answers")
             assert server.get("/metrics").status_code == 200
             await asyncio.to_thread(database.stop_immediately)
             away = await until_status(server, 503)

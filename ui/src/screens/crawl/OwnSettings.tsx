@@ -42,7 +42,7 @@ function SettingTable({ own }: { own: readonly OwnSetting[] }) {
       <tbody>
         {own.map(({ name, value, usual, help }) => (
           <tr key={name}>
-            <td title={help} className="font-mono">
+            <td title={help} className="font-mono wrap-anywhere">
               {name}
             </td>
             <td className="max-w-60 font-mono wrap-anywhere">{valueText(name, value)}</td>
