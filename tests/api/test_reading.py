@@ -344,9 +344,10 @@ def test_the_overview_adds_everything_up(api: Served, client: httpx.Client) -> N
     assert (found["crawls"]["running"], found["queued"], found["workers_known"]) == (1, 1, 1)
     assert (found["sizes"]["urls"], found["sizes"]["pages"], found["errors_last_hour"]) == (6, 3, 1)
     assert found["process"]["rss_bytes"] > 0
-    (search,) = found["derivations"]
+    search, links = found["derivations"]
     lag = sum(size for _, size in api.store.catalog.archive_sizes())
     assert search == {"name": "search", "version": VERSION, "pages": 0, "pending_bytes": lag, "skipped": 0}
+    assert (links["name"], links["pages"], links["pending_bytes"]) == ("links", 0, lag)
     assert lag > 0, "nobody has derived anything yet"
     what = Derived("search", VERSION)
     api.store.ledger.note(what, [FailedRecord("a", 5, 1, 3, True, "it ended"), FailedRecord("a", 7, 2, 1, False, "")])
