@@ -9,14 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SIZED = {
-    "bench.store",
-    "bench.api",
-    "bench.ui",
-    "bench.search",
-    "bench.links",
-    "bench.ends",
-}  # what takes long at full size
+# What takes long at full size.
+SIZED = {f"bench.{name}" for name in ("store", "api", "ui", "search", "links", "ends")}
 COMMANDS = {
     "crawl": ["bench.crawl"],
     "heldout": ["bench.heldout"],

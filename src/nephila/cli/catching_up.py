@@ -30,6 +30,7 @@ def catch_up(store: Store, name: str, settings: ProcessSettings, without: str) -
 
 
 def follow_up(follower: Follower, settings: ProcessSettings, without: str) -> None:
+    """`catch_up` by a follower of one derivation."""
     console, (progress,) = Console(stderr=True), follower.progress()
     try:
         with closing(follower), console.status("looking at the archive") as status:

@@ -14,7 +14,7 @@ from nephila.urls.identity import host_of, url_key
 IN_LINKS_MAX = 200  # that one answer has
 SKIPPED_MAX = 10_000
 VIA_MAX = 5  # redirects to a broken URL whose own in-links are told
-STRETCH_ROWS = 500  # broken URLs that the store is asked for at once
+STRETCH_ROWS = 500  # broken URLs that the store is asked for at once, where all are wanted
 
 BROKEN = tuple(state for state, traits in STATE_TRAITS.items() if traits.error)
 
@@ -83,12 +83,20 @@ def out_links(catalog: Catalog, index: LinkIndex, crawl: Crawl, row: UrlRow) -> 
 
 
 def broken_urls(
-    catalog: Catalog, index: LinkIndex, crawl: Crawl, *, after: int = 0, pages_max: int = IN_LINKS_MAX
+    catalog: Catalog,
+    index: LinkIndex,
+    crawl: Crawl,
+    *,
+    after: int = 0,
+    pages_max: int = IN_LINKS_MAX,
+    at_once: int = STRETCH_ROWS,
 ) -> Iterator[BrokenUrl]:
     """URLs of a crawl that something is wrong with, by id, those behind the id `after`, each with up to `pages_max`
-    pages that link there, and as many behind redirects. Those that nobody links to, as seeds, are among them."""
+    pages that link there, and as many behind redirects. Those that nobody links to, as seeds, are among them.
+
+    `at_once`: how many URLs the store is asked for at a time."""
     where = UrlFilter(states=BROKEN, kind=Kind.PAGE)
-    while rows := catalog.urls(crawl.id, after, STRETCH_ROWS, where):
+    while rows := catalog.urls(crawl.id, after, at_once, where):
         for row in rows:
             yield BrokenUrl(row, _linked(catalog, index, crawl, row.url, pages_max))
         after = rows[-1].id

@@ -1,12 +1,13 @@
 """What the links of a page say: the text of each, and its `rel`. Which links a page has, `extract_html` decides."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from nephila.extract.encoding import charset_of, decode_html
-from nephila.extract.grammar import each_attribute
 from nephila.extract.html import extract_html
 from nephila.extract.queries import in_page_encoding
-from nephila.extract.references import unescape, unescape_value
+from nephila.extract.references import unescape
+from nephila.extract.tags import attributes_in
 from nephila.extract.text import PLAIN, read_text
 
 TEXT_CHARS_MAX = 200
@@ -45,7 +46,7 @@ class _AnchorReader:
         self._charset = charset
         self._pieces: list[str] = []
         self._said: dict[str, tuple[str, str]] = {}
-        self._open: dict[str, str] | None = None  # attributes of the link that is open; the pieces are its text
+        self._open: Mapping[str, str] | None = None  # attributes of the link that is open; the pieces are its text
 
     def read(self, html: str) -> dict[str, tuple[str, str]]:
         """href -> text and rel"""
@@ -57,12 +58,12 @@ class _AnchorReader:
         if name == "a":
             self._close()
             if not slash:
-                self._open = _attributes(attributes)
+                self._open = attributes_in(attributes)
         elif name == "img":
-            if self._open is not None and (alt := _attributes(attributes).get("alt")):
+            if self._open is not None and (alt := attributes_in(attributes).get("alt")):
                 self._pieces.append(f" {alt.replace('&', '&amp;')} ")
         elif name in _WATCHED and not slash:
-            found = _attributes(attributes)
+            found = attributes_in(attributes)
             self._note(found, found.get("alt", ""))
 
     def _close(self) -> None:
@@ -72,7 +73,7 @@ class _AnchorReader:
             self._open = None
         self._pieces.clear()
 
-    def _note(self, attributes: dict[str, str], text: str) -> None:
+    def _note(self, attributes: Mapping[str, str], text: str) -> None:
         href = attributes.get("href", attributes.get("xlink:href"))
         if href is None:
             return
@@ -87,12 +88,3 @@ class _AnchorReader:
 
 def _folded(text: str) -> str:
     return " ".join(text[: 16 * TEXT_CHARS_MAX].split())[:TEXT_CHARS_MAX].rstrip()
-
-
-def _attributes(text: str) -> dict[str, str]:
-    """The first of a name counts."""
-    found: dict[str, str] = {}
-    for name, double, single, bare in each_attribute(text):
-        value = double or single or bare
-        found.setdefault(name.lower(), unescape_value(value) if "&" in value else value)
-    return found

@@ -47,6 +47,9 @@ class Linking:
     total_exact: bool
 
 
+NOBODY = Linking([], 0, True)
+
+
 class LinkIndex(DerivedPages, Protocol):
     def linking(self, crawl: int, url: str, limit: int, offset: int) -> Linking:
         """Pages of a crawl that link to a URL, in the order in which they were crawled, roughly."""

@@ -6,6 +6,7 @@ from typing import Any
 from nephila.derived.postgres_pages import Connection, PostgresPages, StatementCursor
 from nephila.links.index import (
     LINKING_MAX,
+    NOBODY,
     VERSION,
     Link,
     Linking,
@@ -18,7 +19,6 @@ from nephila.statements import named_statements
 
 SQL = named_statements("nephila.links", "sql", "postgres.sql")
 TURN_LOCK = 0x4E45504E  # "NEPN": advisory, of whoever changes the index
-NOBODY = Linking([], 0, True)
 
 
 class PostgresLinks(PostgresPages[PageLinks]):

@@ -9,6 +9,7 @@ import apsw
 from nephila.derived.sqlite_pages import SqlitePages
 from nephila.links.index import (
     LINKING_MAX,
+    NOBODY,
     VERSION,
     Link,
     Linking,
@@ -21,7 +22,6 @@ from nephila.statements import named_statements
 
 SQL = named_statements("nephila.links", "sql", "sqlite.sql")
 FILE = "links.db"
-NOBODY = Linking([], 0, True)
 
 
 class SqliteLinks(SqlitePages[PageLinks]):

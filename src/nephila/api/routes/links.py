@@ -110,7 +110,7 @@ def list_broken(
     """
     with shared.pool.use() as store:
         found = crawl_named(store, crawl)
-        urls = broken_urls(store.catalog, store.links, found, after=after, pages_max=pages)
+        urls = broken_urls(store.catalog, store.links, found, after=after, pages_max=pages, at_once=limit)
         some = [asdict(url.row) | {"linked": asdict(url.linked)} for url in islice(urls, limit)]
         pending = pending_bytes(store.catalog, store.links)
     shown = [{name: url[name] for name in BrokenUrlView.model_fields} for url in some]
